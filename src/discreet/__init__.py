@@ -1,0 +1,3 @@
+"""discreet: Bayesian inference that can be published."""
+
+__version__ = "0.1.0"
