@@ -1,3 +1,38 @@
-"""discreet: Bayesian inference that can be published."""
+"""discreet: Bayesian inference that can be published.
+
+The public names, loaded on first use so that `import discreet` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "privacy.guarantee": "Guarantee Relation SUBSTITUTE ADD_REMOVE Unreachable NotProved",
+    "privacy.guarantees": "PureDP ApproxDP RenyiDP ZeroCDP GaussianDP BoundedRange",
+    "privacy.composition": "compose parallel",
+    "privacy.filters": "Filter",
+    "families.registry": "BetaBernoulli BetaBinomial BetaGeometric DirichletCategorical DirichletMultinomial "
+    "GammaPoisson GammaExponential NormalMean NormalInverseGamma NormalInverseWishart "
+    "BayesianLinearRegression",
+    "mechanisms.registry": "DirectPosterior DiffusedPosterior ConcentratedPosterior OnePosteriorSample "
+    "NoisyStatistics StatisticalQuery Laplace Gaussian DiscreteLaplace DiscreteGaussian RandomizedResponse "
+    "KaryRandomizedResponse Exponential ContinuousExponential PermuteAndFlip ReportNoisyMax "
+    "SmoothSensitivityMedian ProposeTestRelease SampleAndAggregate",
+    "sampling.source": "SystemSource SeededSource",
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
+__all__ = sorted(_MODULE)  # noqa: PLE0605 - a sorted list of strings, computed
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
+    if name not in _MODULE:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"discreet.{_MODULE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

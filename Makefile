@@ -1,0 +1,38 @@
+# Everything runs in .venv, which `make` builds from pyproject.toml and the pinned constraints.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: demo test lint format bench docs clean
+
+demo: $(READY)   ## release two posteriors from the bundled Adult data and draw the picture
+	$(BIN)/python -m discreet.experiments.adult --out out
+
+test: $(READY)   ## the whole test suite, warnings as errors
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+lint: $(READY)   ## style and strict types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## ratios measured side by side; minutes
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+docs: $(READY)   ## the documentation as a site, strictly: a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "discreet needs Python 3.11 or later with venv; installing Debian's"; \
+	    apt-get update -qq && apt-get install -y -qq python3 python3-venv; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+clean:
+	rm -rf .venv site out .pytest_cache .mypy_cache .ruff_cache .hypothesis

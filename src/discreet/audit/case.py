@@ -1,0 +1,82 @@
+"""Attack a claim: compare it with the exact profile (tier 1) and with what 1e5 runs a side show (tier 2)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scipy.special import betaincinv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.sampling.source import Source
+
+RUNS = 100_000
+LEVEL = 1e-4  # probability that tier 2 refutes a true claim
+
+
+@dataclass(frozen=True)
+class Case:
+    """A claim about one pair of neighbouring inputs, with the event that tells them apart best.
+
+    The event is fixed before any draw: where the likelihood ratio of the pair exceeds e^ε (Neyman–Pearson).
+    """
+
+    name: str
+    claim: Guarantee
+    epsilon: float  # the point of the privacy profile that is put to the test
+    left: Callable[[int, Source], NDArray[Any]]  # (runs, source) → outputs where the event is likelier
+    right: Callable[[int, Source], NDArray[Any]]  # the same on its neighbour
+    event: Callable[[NDArray[Any]], NDArray[np.bool_]]
+    exact_delta: Callable[[float], float]  # δ(ε) of this pair, computed apart from the library's accounting
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an audit saw: the least δ(ε) (or ε at δ = 0) that the runs allow, and if the claim survives."""
+
+    name: str
+    epsilon: float
+    claimed_delta: float
+    least_delta: float  # with confidence 1 − LEVEL
+    least_epsilon: float
+
+    @property
+    def refuted(self) -> bool:
+        return self.least_delta > self.claimed_delta
+
+
+def lower_probability(hits: int, runs: int, level: float) -> float:
+    """Clopper–Pearson: the least p with P(Binomial(runs, p) ≥ hits) ≥ level."""
+    return float(betaincinv(hits, runs - hits + 1, level)) if hits else 0.0
+
+
+def upper_probability(hits: int, runs: int, level: float) -> float:
+    """Clopper–Pearson: the greatest p with P(Binomial(runs, p) ≤ hits) ≥ level."""
+    return 1.0 - lower_probability(runs - hits, runs, level)
+
+
+def profile_excess(case: Case, epsilons: NDArray[np.float64]) -> float:
+    """Tier 1: max over ε of exact δ(ε) − claimed δ(ε); a sound claim is never above 0 (SPEC §11)."""
+    return max(case.exact_delta(e) - case.claim.delta(e) for e in epsilons)
+
+
+def empirical(case: Case, source: Source, *, runs: int = RUNS, level: float = LEVEL) -> Verdict:
+    """Tier 2: P(E) − e^ε Q(E) > δ(ε) beyond chance, each side bounded at level/2 [Clopper, Pearson 1934]."""
+    hits = int(case.event(case.left(runs, source)).sum())
+    misses = int(case.event(case.right(runs, source)).sum())
+    low = lower_probability(hits, runs, level / 2)
+    high = upper_probability(misses, runs, level / 2)
+    return Verdict(
+        case.name,
+        case.epsilon,
+        case.claim.delta(case.epsilon),
+        max(0.0, low - math.exp(case.epsilon) * high),
+        math.log(low / high) if low > high else 0.0,
+    )

@@ -1,0 +1,74 @@
+"""Rules that matter are tests: what a bare import loads, which layer imports which, that the names exist."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+SRC = Path(discreet.__file__).parent
+# What each layer may import of the others. Mathematics from nothing; nothing from what is right of it.
+LAYERS = {
+    "privacy": set(),
+    "sampling": {"privacy"},
+    "families": {"privacy", "sampling"},
+    "mechanisms": {"privacy", "sampling", "families"},
+    "audit": {"privacy", "sampling", "families", "mechanisms"},
+    "datasets": set(),
+    "experiments": {"privacy", "sampling", "families", "mechanisms", "audit", "datasets"},
+}
+# Third-party packages that a bare `import discreet` may load: none. Every public name loads on first use.
+BARE_IMPORT_MAY_LOAD: set[str] = set()
+# And what touching every public name may load at most.
+HEAVY = {"numba", "ibis", "matplotlib", "arviz", "sklearn", "opendp", "dp_accounting", "pyarrow", "pandas"}
+
+
+def _loaded_after(code: str) -> set[str]:
+    script = f"import sys\nbefore = set(sys.modules)\n{code}\nprint(*(set(sys.modules) - before))"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout  # noqa: S603
+    tops = {name.partition(".")[0] for name in out.split()}
+    return tops - set(sys.stdlib_module_names) - {"discreet"}
+
+
+def test_a_bare_import_loads_only_what_is_listed():
+    assert _loaded_after("import discreet") <= BARE_IMPORT_MAY_LOAD
+
+
+def test_touching_every_public_name_loads_nothing_heavy():
+    loaded = _loaded_after("import discreet\nfor n in discreet.__all__: getattr(discreet, n)")
+    assert "numpy" in loaded  # the probe works
+    assert not loaded & HEAVY
+
+
+@pytest.mark.parametrize("name", discreet.__all__)
+def test_every_public_name_exists_and_is_documented(name):
+    thing = getattr(discreet, name)
+    assert thing.__doc__
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nonsense"):
+        discreet.nonsense  # noqa: B018
+
+
+def _imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        found |= {name.split(".")[1] for name in names if name.startswith("discreet.")}
+    return found
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_layers_import_only_what_they_may(layer):
+    for path in (SRC / layer).rglob("*.py"):
+        assert _imports(path) <= LAYERS[layer] | {layer}, path.name
+
+
+def test_every_folder_is_a_known_layer():
+    folders = {p.name for p in SRC.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    assert folders == set(LAYERS)
