@@ -1,9 +1,9 @@
-"""Worst neighbours of one draw from a truncated, tempered Beta or Dirichlet posterior [F16 §3.1; Wang, Fienberg, Smola 2015].
+"""Worst neighbours of one draw from a truncated, tempered Beta or Dirichlet posterior.
 
-Truncate to θ_i ≥ a₀ and weigh each record by s = 1/T. With Δ = ln((1−(d−1)a₀)/a₀) = sup ln(θ_i/θ_j), replacing
-a record of m trials multiplies the density by exp(s Σ(x'_i − x_i) ln θ_i) up to a constant, so the log density
-ratio ranges over an interval no wider than 2mΔ/T. That is bounded range, hence pure DP, at 2mΔ/T. At finite n the
-normalisers keep the ratio further inside, and these functions say by how much, as balls at the working precision.
+[F16 §3.1; Wang, Fienberg, Smola 2015] Truncate to θ_i ≥ a₀ and weigh each record by s = 1/T. Replacing a record
+of m trials multiplies the density by exp(s Σ(x'_i − x_i) ln θ_i), up to a constant; with Δ = sup ln(θ_i/θ_j) the
+log density ratio ranges over an interval no wider than 2mΔ/T. That is bounded range, hence pure DP, at 2mΔ/T.
+At finite n the normalisers keep the ratio further inside; these functions say by how much, as balls.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.privacy.certified import Exact, ball, ceiling, settle
+from discreet.privacy.certified import Exact, PrecisionError, ball, ceiling, settle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def log_odds_range(lower: Fraction, categories: int) -> arb:
-    """Δ = ln((1 − (d−1)a₀)/a₀) = sup |log p(x|θ) − log p(x'|θ)| over θ_i ≥ a₀ [F16 §3.1]; for d = 2, ln((1−a₀)/a₀)."""
+    """Δ = ln((1 − (d−1)a₀)/a₀) = sup |log p(x|θ) − log p(x'|θ)| over all θ_i ≥ a₀ [F16 §3.1]."""
     return ball((1 - (categories - 1) * lower) / lower).log()
 
 
 def bounded_pmf_cost(floor: Exact) -> float:
-    """2B: the pure cost of one posterior draw when e^−B ≤ p(x|θ) ≤ 1, for then |log p(x'|θ) − log p(x|θ)| ≤ B.
+    """2B: the pure cost of one posterior draw when e^−B ≤ p(x|θ) ≤ 1, for |log p(x'|θ) − log p(x|θ)| ≤ B.
 
     [G20 Thm 3] prints 4B, from |log p| ≤ B alone; a mass function has log p ≤ 0 as well.
     """
@@ -36,17 +36,17 @@ def bounded_pmf_cost(floor: Exact) -> float:
 
 
 def log_normaliser(a: Fraction, b: Fraction, lower: Fraction, upper: Fraction) -> arb:
-    """ln ∫ θ^(a−1) (1−θ)^(b−1) dθ over [lower, upper], taken from the side that carries less mass below it."""
-    if a < b:  # Z(a, b; l, h) = Z(b, a; 1−h, 1−l): the subtracted tail is then the smaller one
+    """Logarithm of ∫ θ^(a−1) (1−θ)^(b−1) dθ over [lower, upper]."""
+    if a < b:  # Z(a, b; l, h) = Z(b, a; 1−h, 1−l), and the tail that is subtracted should be the light one
         a, b, lower, upper = b, a, 1 - upper, 1 - lower
     first, second = ball(a), ball(b)
     return (ball(upper).beta_lower(first, second) - ball(lower).beta_lower(first, second)).log()
 
 
 def beta_pair_epsilon(a: Fraction, b: Fraction, step: Fraction, lower: Fraction) -> arb:
-    """sup_θ |ln p/q| of Beta(a+step, b) against Beta(a, b+step) on [a₀, 1−a₀]: step·Δ + |ln Z(a+step, b)/Z(a, b+step)|.
+    """sup_θ |ln p/q| of p = Beta(a+step, b) and q = Beta(a, b+step) on [a₀, 1−a₀].
 
-    ln p/q = step·logit θ − ln Z(a+step, b)/Z(a, b+step), and logit θ takes the values ±Δ at the ends.
+    ln p/q = step·logit θ − ln Z(a+step, b)/Z(a, b+step), and logit θ is ±Δ at the ends.
     """
     upper = 1 - lower
     tilt = log_normaliser(a + step, b, lower, upper) - log_normaliser(a, b + step, lower, upper)
@@ -54,11 +54,11 @@ def beta_pair_epsilon(a: Fraction, b: Fraction, step: Fraction, lower: Fraction)
 
 
 def beta_epsilon(a: Fraction, b: Fraction, step: Fraction, others: Fraction, lower: Fraction) -> arb:
-    """Exact sup over all data sets of others + step total weight: the worst has all other records alike.
+    """Exact supremum over the other records, of total weight `others`: the worst has them all alike.
 
-    Beta(a+w+step, b+others−w) is an exponential family in w with statistic logit θ, so its log-partition is convex
-    in w and ln Z(a+w+step, ·)/Z(a+w, ·) increases in w: its modulus is largest at w = 0 or w = others. A record
-    that moves by less than `step` is dominated, because |d ln Z/dw| ≤ Δ.
+    Beta(a+w, b+others−w) is an exponential family in w with statistic logit θ, so ln Z is convex in w and
+    ln Z(a+w+step, ·)/Z(a+w, ·) increases in w: its modulus is largest at w = 0 or w = others. A record that
+    moves by less than `step` is dominated, because |d ln Z/dw| ≤ Δ.
     """
     return beta_pair_epsilon(a, b + others, step, lower).max(beta_pair_epsilon(a + others, b, step, lower))
 
@@ -66,10 +66,10 @@ def beta_epsilon(a: Fraction, b: Fraction, step: Fraction, others: Fraction, low
 def dirichlet_epsilon(prior: Sequence[Fraction], weight: Fraction, total: Fraction, lower: Fraction) -> arb:
     """Upper bound for d ≥ 3 and one record of weight s among `total`: sΔ + ln Z(A+N, B)/Z(A+N−s, B+s) < 2sΔ.
 
-    Moving the record from i to j: sup dQ/dP = e^(sΔ)/E_P[(θ_j/θ_i)^s]. Given the other coordinates and w = θ_i + θ_j,
-    φ = θ_i/w is a Beta(A_i + N_i, A_j + N_j) truncated to [a₀/w, 1−a₀/w]. In the likelihood-ratio order it lies
-    below Beta(max A + N, min A) truncated to [½, h], h = 1 − a₀/(1−(d−2)a₀), and ((1−φ)/φ)^s decreases in φ;
-    Z is the normaliser on [½, h].
+    Moving the record from i to j: sup dQ/dP = e^(sΔ)/E_P[(θ_j/θ_i)^s]. Given the other coordinates, with
+    w = θ_i + θ_j, φ = θ_i/w is Beta(A_i + N_i, A_j + N_j) truncated to [a₀/w, 1−a₀/w]. In the likelihood-ratio
+    order it lies below Beta(max A + N, min A) truncated to [½, h], h = 1 − a₀/(1−(d−2)a₀), on which Z is taken,
+    and ((1−φ)/φ)^s decreases in φ.
     """
     half = Fraction(1, 2)
     upper = 1 - lower / (1 - (len(prior) - 2) * lower)
@@ -97,14 +97,17 @@ def substitution_epsilon(
 ) -> float:
     """Certified ε of one draw from Dirichlet(prior + weight·counts) on θ_i ≥ a₀, n records of `trials` each.
 
-    Exact for two categories. For more, a record of m trials is m single moves, each within `dirichlet_epsilon`.
+    Exact for two categories; for more, a record of m trials is m single moves, each below `dirichlet_epsilon`.
     """
     step = weight * trials
 
-    def exact() -> arb:
+    def finite_n() -> arb:
         if len(prior) == 2:
             return beta_epsilon(prior[0], prior[1], step, (n - 1) * step, lower)
         return trials * dirichlet_epsilon(prior, weight, n * step, lower)
 
-    simple = settle(lambda: substitution_range(step, lower, len(prior)))
-    return min(ceiling(settle(exact)), ceiling(simple))
+    simple = ceiling(settle(lambda: substitution_range(step, lower, len(prior))))
+    try:
+        return min(ceiling(settle(finite_n)), simple)
+    except PrecisionError:  # parameters beyond what arb can integrate: the bound holds all the same
+        return simple
