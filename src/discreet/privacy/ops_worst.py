@@ -1,9 +1,10 @@
 """Worst neighbours of one draw from a truncated, tempered Beta or Dirichlet posterior.
 
-[F16 §3.1; Wang, Fienberg, Smola 2015] Truncate to θ_i ≥ a₀ and weigh each record by s = 1/T. Replacing a record
-of m trials multiplies the density by exp(s Σ(x'_i − x_i) ln θ_i), up to a constant; with Δ = sup ln(θ_i/θ_j) the
-log density ratio ranges over an interval no wider than 2mΔ/T. That is bounded range, hence pure DP, at 2mΔ/T.
-At finite n the normalisers keep the ratio further inside; these functions say by how much, as balls.
+[F16 §3.1; Wang, Fienberg, Smola 2015] Truncate to θ_i ≥ a₀ and weigh each record by s = 1/T. Replacing a
+record of m trials multiplies the density by exp(s Σ(x'_i − x_i) ln θ_i), up to a constant; with
+Δ = sup ln(θ_i/θ_j) the log density ratio ranges over an interval no wider than 2mΔ/T. That is bounded range,
+hence pure DP, at 2mΔ/T. At finite n the normalisers keep the ratio further inside; these functions say by how
+much, as balls.
 """
 
 from __future__ import annotations
@@ -67,9 +68,9 @@ def dirichlet_epsilon(prior: Sequence[Fraction], weight: Fraction, total: Fracti
     """Upper bound for d ≥ 3 and one record of weight s among `total`: sΔ + ln Z(A+N, B)/Z(A+N−s, B+s) < 2sΔ.
 
     Moving the record from i to j: sup dQ/dP = e^(sΔ)/E_P[(θ_j/θ_i)^s]. Given the other coordinates, with
-    w = θ_i + θ_j, φ = θ_i/w is Beta(A_i + N_i, A_j + N_j) truncated to [a₀/w, 1−a₀/w]. In the likelihood-ratio
-    order it lies below Beta(max A + N, min A) truncated to [½, h], h = 1 − a₀/(1−(d−2)a₀), on which Z is taken,
-    and ((1−φ)/φ)^s decreases in φ.
+    w = θ_i + θ_j, φ = θ_i/w is Beta(A_i + N_i, A_j + N_j) truncated to [a₀/w, 1−a₀/w]. In the likelihood-
+    ratio order it lies below Beta(max A + N, min A) truncated to [½, h], h = 1 − a₀/(1−(d−2)a₀), on which Z
+    is taken, and ((1−φ)/φ)^s decreases in φ.
     """
     half = Fraction(1, 2)
     upper = 1 - lower / (1 - (len(prior) - 2) * lower)
@@ -97,7 +98,7 @@ def substitution_epsilon(
 ) -> float:
     """Certified ε of one draw from Dirichlet(prior + weight·counts) on θ_i ≥ a₀, n records of `trials` each.
 
-    Exact for two categories; for more, a record of m trials is m single moves, each below `dirichlet_epsilon`.
+    Exact for two categories; beyond, a record of m trials is m moves, each below `dirichlet_epsilon`.
     """
     step = weight * trials
 
