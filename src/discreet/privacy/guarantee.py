@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from discreet.privacy.certified import Exact
 
 
 class Relation(Enum):
@@ -26,6 +33,10 @@ class NotProved(ValueError):  # noqa: N818
     """No theorem covers what was asked; the message says which mechanism is covered."""
 
 
+class MixedRelations(ValueError):  # noqa: N818
+    """Two guarantees speak of different neighbours; the message says how to bring them together."""
+
+
 @dataclass(frozen=True)
 class Guarantee(ABC):
     """What is promised about every pair of neighbouring data sets. Every number is rounded to the private side."""
@@ -33,22 +44,151 @@ class Guarantee(ABC):
     relation: Relation = field(default=SUBSTITUTE, kw_only=True)
 
     @abstractmethod
-    def epsilon(self, delta: float) -> float:
+    def epsilon(self, delta: Exact) -> float:
         """Least certified ε with (ε, δ)-DP; ∞ when there is none; δ = 0 asks for pure DP."""
 
     @abstractmethod
-    def delta(self, epsilon: float) -> float:
+    def delta(self, epsilon: Exact) -> float:
         """Least certified δ with (ε, δ)-DP, in [0, 1]."""
 
     @abstractmethod
-    def renyi(self, order: float) -> float:
+    def renyi(self, order: Exact) -> float:
         """Certified upper bound on the Rényi divergence of this order > 1, in both directions; ∞ where unbounded."""
 
     @property
     @abstractmethod
     def order_limit(self) -> float:
-        """α*: the Rényi curve is finite below it (∞ when everywhere)."""
+        """α*: the Rényi curve is finite below it (∞ when everywhere; 1 when nowhere)."""
 
     @abstractmethod
     def group(self, k: int) -> Guarantee:
         """The guarantee for k records changed at once."""
+
+    @abstractmethod
+    def implied_by(self, other: Guarantee) -> bool:
+        """Whether `other` (same relation) is proved to promise at least this; False when it is not known."""
+
+    @property
+    def zcdp_bound(self) -> float:
+        """Certified ρ with D_α ≤ ρα for every α > 1; ∞ when none is known."""
+        return math.inf
+
+    @property
+    def gdp_bound(self) -> float:
+        """Certified μ with μ-GDP; ∞ when none is known."""
+        return math.inf
+
+    @property
+    def range_bound(self) -> float:
+        """Certified length of an interval that holds the privacy loss; ∞ when none is known."""
+        return math.inf
+
+    def finite_renyi(self, order: Exact) -> float:
+        """The Rényi divergence where it is bounded; beyond the limit an error that says the limit."""
+        value = self.renyi(order)
+        if value == math.inf:
+            limit = self.order_limit
+            way = "ask for (ε, δ) instead" if limit <= 1 else f"ask for an order below {limit!r}"
+            raise ValueError(
+                f"the Rényi divergence of order {order} is unbounded: the order limit is {limit!r}; {way}"
+            )
+        return value
+
+    def as_substitute(self) -> Guarantee:
+        """A substitution is one removal and one addition: group(2) of an ADD_REMOVE promise."""
+        return self if self.relation is SUBSTITUTE else self.group(2).relabelled(SUBSTITUTE)
+
+    def relabelled(self, relation: Relation) -> Self:
+        """Give the same numbers about other neighbours; only a proof makes this right, and as_substitute has one."""
+        twin = copy.copy(self)
+        object.__setattr__(twin, "relation", relation)
+        return twin
+
+    def __add__(self, other: Guarantee) -> Guarantee:
+        from discreet.privacy.composition import compose  # noqa: PLC0415 - composition stands on guarantees
+
+        return compose(self, other)
+
+    def __le__(self, other: Guarantee) -> bool:
+        """Whether self implies other: at least as strong a promise, proved."""
+        same_relation(self, other)
+        return self == other or other.implied_by(self)
+
+    def __ge__(self, other: Guarantee) -> bool:
+        return other <= self
+
+    def __lt__(self, other: Guarantee) -> bool:
+        return self <= other and not other <= self
+
+    def __gt__(self, other: Guarantee) -> bool:
+        return other < self
+
+
+def same_relation(*guarantees: Guarantee) -> Relation:
+    """The common neighbour relation, or a refusal that names the way out."""
+    relations = {g.relation for g in guarantees}
+    if len(relations) > 1:
+        raise MixedRelations(
+            "these guarantees speak of different neighbours (SUBSTITUTE and ADD_REMOVE) and are never mixed silently; "
+            "call .as_substitute() on each ADD_REMOVE one: a substitution is one removal and one addition, so its "
+            ".group(2) holds under SUBSTITUTE"
+        )
+    if not relations:
+        raise ValueError("no guarantee was given; give at least one")
+    return relations.pop()
+
+
+def exact(name: str, value: Exact) -> Exact:
+    """Return a finite rational in one canonical form: a float where a double holds it exactly, else a Fraction."""
+    plain = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
+        raise TypeError(f"{name} must be an int, a float or a Fraction, got {type(value).__name__}")
+    if not math.isfinite(plain):
+        raise ValueError(f"{name} must be finite, got {plain}")
+    try:
+        near = float(plain)
+    except OverflowError:
+        return Fraction(plain)
+    return near if Fraction(near) == plain else Fraction(plain)
+
+
+def positive(name: str, value: Exact) -> Exact:
+    """Refuse zero too: only a release that ignores the data costs nothing, and it needs no guarantee."""
+    number = exact(name, value)
+    if not number > 0:
+        raise ValueError(
+            f"{name} must be positive, got {value}; {name} = 0 promises that the data are ignored: "
+            "leave such a release out, or choose a small positive value"
+        )
+    return number
+
+
+def nonnegative(name: str, value: Exact) -> Exact:
+    number = exact(name, value)
+    if not number >= 0:
+        raise ValueError(f"{name} must be at least 0, got {value}")
+    return number
+
+
+def probability(name: str, value: Exact) -> Exact:
+    number = exact(name, value)
+    if not 0 <= number < 1:
+        raise ValueError(f"{name} must lie in [0, 1), got {value}; at 1 nothing is promised")
+    return number
+
+
+def renyi_order(value: Exact) -> Exact:
+    if value == math.inf:
+        return math.inf
+    number = exact("the Rényi order", value)
+    if not number > 1:
+        raise ValueError(
+            f"the Rényi order must exceed 1, got {value}; order 1 is the KL limit, ask just above it"
+        )
+    return number
+
+
+def group_size(k: int) -> int:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ValueError(f"a group needs a whole number of records, at least 1, got {k}")
+    return k

@@ -1,0 +1,151 @@
+"""Rényi curves and profiles as frozen callables, and the proof that one curve lies below another."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol, Self, final
+
+from flint import arb
+
+from discreet.privacy.certified import ball, ceiling
+from discreet.privacy.conversions import above, group_delta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Guarantee
+
+
+class Curve(Protocol):
+    """Order ↦ certified upper bound on the Rényi divergence, nondecreasing; ∞ where unbounded."""
+
+    def __call__(self, order: float, /) -> float: ...
+
+
+class Profile(Protocol):
+    """ε ↦ certified upper bound on δ(ε), nonincreasing."""
+
+    def __call__(self, epsilon: float, /) -> float: ...
+
+
+def upward(x: Exact) -> float:
+    """Least double at or above x."""
+    if x == math.inf:
+        return math.inf
+    return ceiling(ball(x))
+
+
+def downward(x: Exact) -> float:
+    """Greatest double at or below x."""
+    return -upward(-x)
+
+
+@final
+@dataclass(frozen=True)
+class Points:
+    """Facts D_{α_i} ≤ ε_i. (α−1)D_α is convex and 0 at α = 1 [van Erven, Harremoës 2014 Cor. 2], so it lies below
+    every chord between facts; with the origin this contains that D is nondecreasing. ∞ beyond the last order.
+    """  # noqa: D205, D209 - one formula
+
+    known: tuple[tuple[float, float], ...]  # vertices of the lower convex hull, orders ascending
+
+    @classmethod
+    def of(cls, facts: Mapping[float, float]) -> Self:
+        """Lower convex hull of (1, 0) and (α_i, (α_i − 1)ε_i), in exact arithmetic."""
+        hull: list[tuple[Fraction, Fraction]] = [(Fraction(1), Fraction(0))]
+        for order in sorted(facts):
+            new = Fraction(order), (Fraction(order) - 1) * Fraction(facts[order])
+            while len(hull) > 1 and _above_chord(hull[-2], hull[-1], new):
+                hull.pop()
+            hull.append(new)
+        return cls(tuple((float(a), facts[float(a)]) for a, _ in hull[1:]))
+
+    def __call__(self, order: float) -> float:
+        left = (1.0, 0.0)
+        for right in self.known:
+            if order <= right[0]:
+                return right[1] if order == right[0] else _on_chord(left, right, order)
+            left = right
+        return math.inf
+
+
+def _above_chord(
+    left: tuple[Fraction, Fraction], middle: tuple[Fraction, Fraction], right: tuple[Fraction, Fraction]
+) -> bool:
+    return (middle[1] - left[1]) * (right[0] - left[0]) >= (right[1] - left[1]) * (middle[0] - left[0])
+
+
+def _on_chord(left: tuple[float, float], right: tuple[float, float], order: float) -> float:
+    (a, b), x = (Fraction(left[0]), Fraction(right[0])), Fraction(order)
+    low, high = (a - 1) * Fraction(left[1]), (b - 1) * Fraction(right[1])
+    return upward((low + (high - low) * (x - a) / (b - a)) / (x - 1))
+
+
+@final
+@dataclass(frozen=True)
+class GroupCurve:
+    """D_α over k records ≤ Σ_{j=1}^{k} [kα/(kα−j+1)] R(kα−j+1).
+
+    The weak triangle inequality D_α(P‖Q) ≤ (α−1/p)/(α−1)·D_{pα}(P‖S) + D_{q(α−1/p)}(S‖Q), 1/p + 1/q = 1 [M17
+    Prop. 11] taken k − 1 times, at the j-th with p − 1 = (j−1)(α_j−1)/α_j, α_j = kα/j: the best orders when R is linear,
+    where the sum is k²ρα. It sits below 3^c R(2^c α), k = 2^c, of [M17 Prop. 2] wherever R grows no faster than linearly.
+    """
+
+    curve: Curve
+    k: int
+
+    def __call__(self, order: float) -> float:
+        top = self.k * Fraction(order)
+        total = arb(0)
+        for j in range(1, self.k + 1):
+            bound = self.curve(upward(top - j + 1))
+            if not bound < math.inf:
+                return math.inf
+            total += ball(top / (top - j + 1)) * arb(bound)
+        return ceiling(total)
+
+
+@final
+@dataclass(frozen=True)
+class GroupProfile:
+    """δ_k(ε) = δ(ε/k)·(e^{ε} − 1)/(e^{ε/k} − 1) [Vadhan 2017 Lemma 2.2]."""
+
+    profile: Profile
+    k: int
+
+    def __call__(self, epsilon: float) -> float:
+        share = downward(Fraction(epsilon) / self.k)
+        delta = self.profile(share)
+        return min(1.0, above(lambda: group_delta(arb(share), arb(delta), self.k)))
+
+
+def below(
+    stronger: Guarantee, curve: Callable[[float], float], limit: float, *, evaluations: int = 1024
+) -> bool:
+    """Prove R(α) ≤ curve(α) on all of (1, limit]; False when `evaluations` do not suffice.
+
+    R is nondecreasing, so R(b) ≤ curve(a) settles every order in [a, b]; intervals that fail are halved. Beyond the
+    largest order of an unlimited curve the pure bound, if any, settles the rest.
+    """
+    first, last = math.nextafter(1.0, 2.0), limit
+    if limit == math.inf:
+        last, ceiling_loss = 2.0**60, stronger.epsilon(0)
+        if not ceiling_loss <= curve(last):
+            return False
+    elif not stronger.renyi(limit) <= curve(math.nextafter(limit, 1.0)):
+        return False
+    pending = [(first, last)]
+    for _ in range(evaluations):
+        if not pending:
+            return True
+        a, b = pending.pop()
+        if stronger.renyi(b) <= curve(a):
+            continue
+        middle = 1 + math.sqrt(a - 1) * math.sqrt(b - 1)
+        if not a < middle < b or stronger.renyi(middle) > curve(middle):
+            return False
+        pending += [(middle, b), (a, middle)]
+    return False
