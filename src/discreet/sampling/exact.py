@@ -1,0 +1,254 @@
+"""Exact draws: the ideal real draw rounded to a public grid, so proofs over the reals hold with no slack.
+
+Parameters stand for the rationals they are (int, float, Fraction). `bits` names the grid 2^-bits of [0, 1].
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.privacy.certified import ball, ceiling, floor, precision
+from discreet.sampling import discrete, ideal, multivariate, noise, truncated
+from discreet.sampling import parameters as given
+from discreet.sampling.lazy import Lazy, Real, Tape, nearest, shortened
+
+if TYPE_CHECKING:
+    from discreet.privacy.certified import Exact
+    from discreet.sampling.parameters import Numbers, Rows
+    from discreet.sampling.source import Source
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+
+
+def beta(source: Source, a: Exact, b: Exact, size: int, bits: int = 32) -> Floats:
+    """Draw x ~ Beta(a, b) to the nearest multiple of 2^-bits"""
+    shapes = given.positive_exact(a, "a"), given.positive_exact(b, "b")
+    size, bits = given.check_size(size), given.check_bits(bits)
+    tape = Tape(source)
+    cells = [_cell(ideal.dirichlet(tape, shapes)[0], bits) for _ in range(size)]
+    return np.ldexp(np.array(cells, dtype=np.float64), -bits)
+
+
+def truncated_beta(  # noqa: PLR0917 (the order of scipy and of the mathematics)
+    source: Source, a: Exact, b: Exact, lower: Exact, upper: Exact, size: int, bits: int = 32
+) -> Floats:
+    """Draw x ~ Beta(a, b) given lower ≤ x ≤ upper, to the nearest multiple of 2^-bits, clipped to both."""
+    window = truncated.Window(
+        given.positive_exact(a, "a"),
+        given.positive_exact(b, "b"),
+        given.exact(lower, "lower"),
+        given.exact(upper, "upper"),
+    )
+    if not 0 <= window.lower < window.upper <= 1:
+        raise ValueError(f"truncation needs 0 ≤ lower < upper ≤ 1, got [{lower}, {upper}]")
+    size, bits = given.check_size(size), given.check_bits(bits)
+    tape = Tape(source)
+    line = truncated.envelope(window)
+    if line is None or window.share() > truncated.FRIENDLY:
+        draws = [truncated.from_beta(tape, window) for _ in range(size)]
+    else:
+        draws = [truncated.from_envelope(tape, window, line) for _ in range(size)]
+    return _clip([_cell(x, bits) for x in draws], bits, window.lower, window.upper)
+
+
+def gamma(source: Source, shape: Exact | Numbers, size: int, rate: Exact = 1) -> Floats:
+    """Draw G/rate, G ~ Gamma(shape), to 24 significant bits (0 below 2^-1000); k shapes give (size, k)."""
+    shapes = given.positive_vector(np.atleast_1d(np.asarray(shape, dtype=object)), "shape")
+    size, pace = given.check_size(size), given.positive_exact(rate, "rate")
+    tape = Tape(source)
+    values = [shortened(_quotient(ideal.gamma(tape, a), pace), 24) for _ in range(size) for a in shapes]
+    draws = np.array(values, dtype=np.float64)
+    return draws if np.ndim(np.asarray(shape, dtype=object)) == 0 else draws.reshape(size, len(shapes))
+
+
+def dirichlet(source: Source, alpha: Numbers, size: int, bits: int = 32) -> Floats:
+    """θ ~ Dirichlet(α), every coordinate to the nearest multiple of 2^-bits; shape (size, d)"""
+    shapes = _concentration(alpha)
+    size, bits = given.check_size(size), given.check_bits(bits)
+    tape = Tape(source)
+    cells = [[_cell(x, bits) for x in ideal.dirichlet(tape, shapes)] for _ in range(size)]
+    return np.ldexp(np.array(cells, dtype=np.float64).reshape(size, len(shapes)), -bits)
+
+
+def truncated_dirichlet(source: Source, alpha: Numbers, lower: Exact, size: int, bits: int = 32) -> Floats:
+    """θ ~ Dirichlet(α) given min θ ≥ lower, to the nearest multiples of 2^-bits, clipped to [lower, 1]"""
+    shapes, least = _concentration(alpha), given.exact(lower, "lower")
+    size, bits = given.check_size(size), given.check_bits(bits)
+    if not 0 <= least * len(shapes) < 1:
+        raise ValueError(f"lower must lie in [0, 1/{len(shapes)}) for {len(shapes)} categories, got {lower}")
+    if least == 0:
+        return dirichlet(source, alpha, size, bits)
+    if len(shapes) == 2:
+        first = truncated_beta(source, shapes[0], shapes[1], least, 1 - least, size, bits)
+        return _within(np.stack((first, 1 - first), axis=1), least, Fraction(1))
+    simplex, tape = truncated.simplex(shapes, least), Tape(source)
+    cells = [_cell(x, bits) for _ in range(size) for x in truncated.from_simplex(tape, simplex)]
+    return _clip(cells, bits, least, Fraction(1)).reshape(size, len(shapes))
+
+
+def normal(source: Source, mean: Exact, variance: Exact, size: int, grid: Exact) -> Floats:
+    """Draw m + σz to the nearest multiple of the public grid (a power of two)"""
+    centre, spread = given.exact(mean, "mean"), given.positive_exact(variance, "variance")
+    size, step = given.check_size(size), given.dyadic_grid(grid)
+    tape = Tape(source)
+    draws = [_affine(ideal.normal(tape), centre / step, spread / step**2) for _ in range(size)]
+    return given.on_grid([nearest(x) for x in draws], step)
+
+
+def normal_inverse_gamma(  # noqa: PLR0917
+    source: Source, mean: Exact, strength: Exact, shape: Exact, scale: Exact, size: int, grid: Exact
+) -> tuple[Floats, Floats]:
+    """σ² ~ InvGamma(shape, scale), μ|σ² ~ N(mean, σ²/strength); the pair is rounded jointly, σ² to 24 bits"""
+    locations, variances = regression(source, [mean], [[strength]], shape, scale, size, grid)
+    return locations[:, 0], variances
+
+
+def regression(  # noqa: PLR0917
+    source: Source,
+    mean: Numbers,
+    precision: Rows,
+    shape: Exact,
+    scale: Exact,
+    size: int,
+    grid: Exact,
+) -> tuple[Floats, Floats]:
+    """σ² ~ InvGamma(shape, scale), β|σ² ~ N(mean, σ²Λ⁻¹) with precision Λ; rounded jointly, σ² to 24 bits"""
+    centre, inverse = tuple(given.exact_vector(mean, "mean")), given.symmetric(precision, "precision")
+    a, b = given.positive_exact(shape, "shape"), given.positive_exact(scale, "scale")
+    size, step = given.check_size(size), given.dyadic_grid(grid)
+    given.check_dimension(len(centre), len(inverse))
+    tape, root = Tape(source), multivariate.cholesky(inverse)
+    pairs = [multivariate.normal_inverse_gamma(tape, centre, root, a, b, step, 24) for _ in range(size)]
+    locations = given.on_grid([k for location, _ in pairs for k in location], step)
+    return locations.reshape(size, len(centre)), np.array([v for _, v in pairs], dtype=np.float64)
+
+
+def inverse_wishart(source: Source, degrees: Exact, scale: Rows, size: int, bits: int = 32) -> Floats:
+    """Σ ~ InvWishart(degrees, scale) with mean scale/(degrees − d − 1); rounding as in multivariate.py"""
+    matrix = given.symmetric(scale, "scale")
+    nu = _degrees(degrees, len(matrix))
+    size, bits = given.check_size(size), given.check_bits(bits)
+    tape, root, n = Tape(source), multivariate.cholesky(matrix), len(matrix)
+    draws = [multivariate.inverse_wishart(tape, nu, root, n, bits) for _ in range(size)]
+    return np.array(draws, dtype=np.float64).reshape(size, n, n)
+
+
+def normal_inverse_wishart(  # noqa: PLR0917
+    source: Source,
+    mean: Numbers,
+    strength: Exact,
+    degrees: Exact,
+    scale: Rows,
+    size: int,
+    grid: Exact,
+    bits: int = 32,
+) -> tuple[Floats, Floats]:
+    """Σ ~ InvWishart(degrees, scale), μ|Σ ~ N(mean, Σ/strength); (μ, Σ) rounded jointly"""
+    centre, matrix = tuple(given.exact_vector(mean, "mean")), given.symmetric(scale, "scale")
+    kappa, nu = given.positive_exact(strength, "strength"), _degrees(degrees, len(matrix))
+    size, bits, step = given.check_size(size), given.check_bits(bits), given.dyadic_grid(grid)
+    given.check_dimension(len(centre), len(matrix))
+    tape, root, n = Tape(source), multivariate.cholesky(matrix), len(matrix)
+    pairs = [
+        multivariate.normal_inverse_wishart(tape, centre, kappa, nu, root, step, bits) for _ in range(size)
+    ]
+    locations = given.on_grid([k for location, _ in pairs for k in location], step)
+    spreads = np.array([s for _, s in pairs], dtype=np.float64)
+    return locations.reshape(size, n), spreads.reshape(size, n, n)
+
+
+def discrete_laplace(source: Source, scale: Exact, size: int) -> Integers:
+    """P(x) ∝ exp(−|x|/scale) on the integers, scale ≤ 10¹²"""
+    width = given.positive_exact(scale, "scale")
+    if width > noise.LARGEST_SCALE:
+        raise ValueError("scale must be at most 10¹² so that draws fit int64; coarsen the statistic's grid")
+    tape = Tape(source)
+    return np.array([noise.laplace(tape, width) for _ in range(given.check_size(size))], dtype=np.int64)
+
+
+def discrete_gaussian(source: Source, variance: Exact, size: int) -> Integers:
+    """P(x) ∝ exp(−x²/(2·variance)) on the integers, variance ≤ 10²⁴"""
+    spread = given.positive_exact(variance, "variance")
+    if spread > noise.LARGEST_SCALE**2:
+        raise ValueError(
+            "variance must be at most 10²⁴ so that draws fit int64; coarsen the statistic's grid"
+        )
+    tape = Tape(source)
+    return np.array([noise.gaussian(tape, spread) for _ in range(given.check_size(size))], dtype=np.int64)
+
+
+def bernoulli(source: Source, p: Exact, size: int) -> NDArray[np.bool_]:
+    """P(1) = p"""
+    chance = given.exact(p, "p")
+    if not 0 <= chance <= 1:
+        raise ValueError("p must lie in [0, 1]")
+    return discrete.bernoulli(source, chance, given.check_size(size))
+
+
+def bernoulli_exp(source: Source, gamma: Exact, size: int) -> NDArray[np.bool_]:
+    """P(1) = exp(−gamma)"""
+    exponent = given.exact(gamma, "gamma")
+    if not exponent >= 0:
+        raise ValueError("gamma must be at least 0: exp(−gamma) is a probability")
+    return discrete.bernoulli_exp(source, exponent, given.check_size(size))
+
+
+def uniform_integers(source: Source, upper: int, size: int) -> Integers:
+    """Uniform on {0, …, upper − 1}"""
+    bound = given.exact(upper, "upper")
+    if bound.denominator != 1 or not 1 <= bound <= 2**63:
+        raise ValueError(f"upper must be an integer in [1, 2⁶³], got {upper!r}")
+    return discrete.uniform_integers(source, int(bound), given.check_size(size))
+
+
+def categorical(source: Source, log_weights: Numbers, size: int) -> Integers:
+    """P(j) ∝ exp(log_weights[j]); −inf is a category that never occurs"""
+    weights = [
+        None if w == -math.inf else given.exact(w, "every log weight")
+        for w in np.asarray(log_weights, dtype=object).ravel()
+    ]
+    if all(w is None for w in weights):
+        raise ValueError("log_weights must hold at least one finite entry")
+    return discrete.categorical(source, weights, given.check_size(size))
+
+
+def _cell(x: Real, bits: int) -> int:
+    return nearest(lambda: x() * 2**bits)
+
+
+def _affine(z: Real, mean: Fraction, variance: Fraction) -> Real:
+    return Lazy(lambda: ball(mean) + ball(variance).sqrt() * z())
+
+
+def _quotient(g: Real, rate: Fraction) -> Real:
+    return Lazy(lambda: g() / ball(rate))
+
+
+def _clip(cells: list[int], bits: int, lower: Fraction, upper: Fraction) -> Floats:
+    """Bring back what rounding moved half a cell outside the public bounds: post-processing."""
+    return _within(np.ldexp(np.array(cells, dtype=np.float64), -bits), lower, upper)
+
+
+def _within(values: Floats, lower: Fraction, upper: Fraction) -> Floats:
+    with precision(128):
+        return np.clip(values, ceiling(ball(lower)), floor(ball(upper)))
+
+
+def _concentration(alpha: Numbers) -> list[Fraction]:
+    shapes = given.positive_vector(alpha, "alpha")
+    if len(shapes) < 2:
+        raise ValueError("alpha needs at least two categories: with one, θ = 1 holds no information")
+    return shapes
+
+
+def _degrees(degrees: Exact, n: int) -> Fraction:
+    nu = given.exact(degrees, "degrees")
+    if not nu > n - 1:
+        raise ValueError(f"degrees must exceed dimension − 1 = {n - 1}")
+    return nu

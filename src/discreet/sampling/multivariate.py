@@ -1,0 +1,146 @@
+"""Joint draws of location and spread. The ideal pair is rounded; nothing is drawn given a rounded value.
+
+Rounding, the same for every data set: locations to the nearest multiple of the public grid; a variance to
+`bits` significant bits; a covariance Σ_ij to the nearest multiple of 2^(⌊(e_i + e_j)/2⌋ − bits), where
+2^(e_i−1) ≤ Σ_ii < 2^e_i are the released variances, so that correlations are right to about 2^-bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from flint import arb
+
+from discreet.privacy.certified import ball
+from discreet.sampling import ideal
+from discreet.sampling.lazy import Lazy, Real, Tape, cell, refine, significant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+Vector = tuple["Fraction", ...]
+Matrix = tuple[Vector, ...]
+Balls = list[list[arb]]
+Location = list[int]
+Spread = list[list[float]]
+
+
+def cholesky(matrix: Matrix) -> Lazy[Balls]:
+    """Lower-triangular L, LLᵀ = matrix"""
+    return Lazy(lambda: _cholesky(matrix))
+
+
+def _cholesky(matrix: Matrix) -> Balls:
+    n = len(matrix)
+    L = [[arb(0)] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1):
+            rest = ball(matrix[i][j]) - _dot(L[i][:j], L[j][:j])
+            L[i][j] = rest.sqrt() if i == j else rest / L[j][j]
+    return L
+
+
+def _dot(x: Sequence[arb], y: Sequence[arb]) -> arb:
+    return sum((a * b for a, b in zip(x, y, strict=True)), arb(0))
+
+
+def normal_inverse_gamma(  # noqa: PLR0917
+    tape: Tape, mean: Vector, root: Lazy[Balls], shape: Fraction, scale: Fraction, grid: Fraction, bits: int
+) -> tuple[Location, float]:
+    """σ² = b/G_a, μ = m + σL⁻ᵀz, Λ = LLᵀ: σ² ~ InvGamma(a, b), μ|σ² ~ N(m, σ²Λ⁻¹), rounded jointly"""
+    g = ideal.gamma(tape, shape)
+    z = [ideal.normal(tape) for _ in mean]
+
+    def rounded() -> tuple[Location, float] | None:
+        variance = ball(scale) / g()
+        step = _solve_transposed(root(), [x() for x in z])
+        location = _cells([ball(m) + variance.sqrt() * s for m, s in zip(mean, step, strict=True)], grid)
+        spread = significant(variance, bits)
+        return None if location is None or spread is None else (location, spread)
+
+    return refine(rounded)
+
+
+def _solve_transposed(L: Balls, z: list[arb]) -> list[arb]:
+    """L⁻ᵀz by back substitution"""
+    n = len(z)
+    x = [arb(0)] * n
+    for i in reversed(range(n)):
+        x[i] = (z[i] - _dot([L[k][i] for k in range(i + 1, n)], x[i + 1 :])) / L[i][i]
+    return x
+
+
+def _cells(values: Sequence[arb], grid: Fraction) -> Location | None:
+    cells = [cell(x / ball(grid)) for x in values]
+    known = [k for k in cells if k is not None]
+    return known if len(known) == len(cells) else None
+
+
+def _bartlett(tape: Tape, degrees: Fraction, n: int) -> list[list[Real]]:
+    """W = AAᵀ ~ Wishart(ν, I): A_ii² ~ χ²(ν − i), i = 0, 1, …; A_ij ~ N(0, 1) below (Bartlett 1933)"""
+    return [[ideal.normal(tape) for _ in range(i)] + [_chi(tape, degrees - i)] for i in range(n)]
+
+
+def _chi(tape: Tape, degrees: Fraction) -> Real:
+    g = ideal.gamma(tape, degrees / 2)
+    return Lazy(lambda: (2 * g()).sqrt())  # noqa: PLW0108 (g changes with the precision)
+
+
+def _factor(A: list[list[Real]], L: Balls) -> Balls:
+    """Rows of X = A⁻¹Lᵀ, so that XᵀX = LA⁻ᵀA⁻¹Lᵀ ~ InvWishart(ν, LLᵀ)"""
+    n = len(L)
+    X: Balls = []
+    for i in range(n):
+        row = [(L[j][i] - sum((A[i][k]() * X[k][j] for k in range(i)), arb(0))) / A[i][i]() for j in range(n)]
+        X.append(row)
+    return X
+
+
+def inverse_wishart(tape: Tape, degrees: Fraction, root: Lazy[Balls], n: int, bits: int) -> Spread:
+    """Σ = XᵀX with density ∝ |Σ|^(−(ν+n+1)/2) exp(−½ tr ΨΣ⁻¹), Ψ = LLᵀ"""
+    A = _bartlett(tape, degrees, n)
+    return refine(lambda: _covariance(_factor(A, root()), bits))
+
+
+def normal_inverse_wishart(  # noqa: PLR0917
+    tape: Tape,
+    mean: Vector,
+    strength: Fraction,
+    degrees: Fraction,
+    root: Lazy[Balls],
+    grid: Fraction,
+    bits: int,
+) -> tuple[Location, Spread]:
+    """μ = m + Xᵀz/√κ given the ideal Σ = XᵀX: μ|Σ ~ N(m, Σ/κ), (μ, Σ) rounded jointly"""
+    n = len(mean)
+    A = _bartlett(tape, degrees, n)
+    z = [ideal.normal(tape) for _ in mean]
+
+    def rounded() -> tuple[Location, Spread] | None:
+        X = _factor(A, root())
+        noise = [x() / ball(strength).sqrt() for x in z]
+        at = [ball(mean[j]) + _dot([X[i][j] for i in range(n)], noise) for j in range(n)]
+        location, spread = _cells(at, grid), _covariance(X, bits)
+        return None if location is None or spread is None else (location, spread)
+
+    return refine(rounded)
+
+
+def _covariance(X: Balls, bits: int) -> Spread | None:
+    n = len(X)
+    columns = list(zip(*X, strict=True))
+    diagonal = [significant(_dot(c, c), bits) for c in columns]
+    if any(v is None for v in diagonal):
+        return None
+    exponents = [math.frexp(v or 0.0)[1] for v in diagonal]
+    spread = [[v or 0.0] * n for v in diagonal]
+    for i in range(n):
+        for j in range(i):
+            unit = (exponents[i] + exponents[j]) // 2 - bits
+            k = cell(_dot(columns[i], columns[j]) * arb((1, -unit)))
+            if k is None:
+                return None
+            spread[i][j] = spread[j][i] = math.ldexp(k, unit)
+    return spread

@@ -1,0 +1,224 @@
+"""Beta and Dirichlet conditioned on lower ≤ θ (≤ upper): rejection decided on the ideal draw."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+from flint import arb
+from scipy.special import betainc
+
+from discreet.privacy.certified import ball, ceiling, floor, settle
+from discreet.sampling import ideal
+from discreet.sampling.lazy import Lazy, Real, Tape, positive
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FRIENDLY = 0.1  # reject from the whole Beta when at least this share of it lies inside
+
+
+@final
+@dataclass(frozen=True)
+class Window:
+    """Beta(a, b) on [lower, upper] ⊂ [0, 1]."""
+
+    a: Fraction
+    b: Fraction
+    lower: Fraction
+    upper: Fraction
+
+    def share(self) -> float:
+        """P(lower ≤ x ≤ upper), a guess that only running time depends on."""
+        a, b = float(self.a), float(self.b)
+        below, above = betainc(a, b, float(self.lower)), betainc(b, a, float(1 - self.upper))
+        return float(1 - below - above)
+
+
+@final
+@dataclass(frozen=True)
+class Envelope:
+    """f(x) ≤ f(anchor) + slope·(x − anchor) on the window, f = (a−1) ln x + (b−1) ln(1−x)."""
+
+    anchor: Fraction
+    slope: Fraction
+
+
+def envelope(w: Window) -> Envelope | None:
+    """Tangent of the concave terms, chord of the convex ones, at the highest point; None if unbounded."""
+    A, B = w.a - 1, w.b - 1
+    if (w.lower == 0 and A < 0) or (w.upper == 1 and B < 0):
+        return None
+    if A >= 0 and B >= 0:
+        anchor = min(max(A / (A + B), w.lower), w.upper) if A + B else w.lower
+        return Envelope(anchor, _tangent(A, anchor) - _tangent(B, 1 - anchor))
+    at_lower = B >= 0 or (A < 0 and _falls(w))
+    anchor = w.lower if at_lower else w.upper
+    left = _tangent(A, anchor) if A >= 0 else -_chord(-A, w.lower, w.upper, up=not at_lower)
+    right = -_tangent(B, 1 - anchor) if B >= 0 else _chord(-B, 1 - w.upper, 1 - w.lower, up=at_lower)
+    return Envelope(anchor, left + right)
+
+
+def _tangent(k: Fraction, x: Fraction) -> Fraction:
+    return k / x if k else Fraction(0)
+
+
+def _chord(k: Fraction, low: Fraction, high: Fraction, *, up: bool) -> Fraction:
+    """k·ln(high/low)/(high − low), rounded to the side that keeps the line above the curve."""
+    slope = settle(lambda: ball(k) * (ball(high) / ball(low)).log() / ball(high - low))
+    return Fraction(ceiling(slope) if up else floor(slope))
+
+
+def _falls(w: Window) -> bool:
+    """Whether f falls from lower to upper, a guess: a line anchored at either end is above the curve."""
+    left = float(w.a - 1) * math.log(w.upper / w.lower)
+    return left + float(w.b - 1) * math.log((1 - w.upper) / (1 - w.lower)) < 0
+
+
+def from_beta(tape: Tape, w: Window) -> Real:
+    """Draw x ~ Beta(a, b), redrawn unless lower < x < upper"""
+    while True:
+        x = ideal.dirichlet(tape, (w.a, w.b))[0]
+        if _inside(x, w):
+            return x
+
+
+def from_envelope(tape: Tape, w: Window, e: Envelope) -> Real:
+    """Draw x = anchor ∓ E/|slope| (uniform when the slope is slight), accepted with exp(f(x) − line(x))"""
+    while True:
+        x = _proposal(tape, w, e)
+        if _inside(x, w) and _below_line(tape, x, w, e):
+            return x
+
+
+def tilts(w: Window, e: Envelope) -> bool:
+    """Whether an exponential proposal away from the anchor beats the uniform one."""
+    inward = w.upper - e.anchor if e.slope < 0 else e.anchor - w.lower
+    return abs(e.slope) * inward > 1
+
+
+def _proposal(tape: Tape, w: Window, e: Envelope) -> Real:
+    u = tape.uniform()
+    if not tilts(w, e):
+        return Lazy(lambda: ball(w.lower) + ball(w.upper - w.lower) * u())
+    return Lazy(lambda: ball(e.anchor) + u().log() / ball(e.slope))
+
+
+def _inside(x: Real, w: Window) -> bool:
+    above = w.lower == 0 or positive(lambda: x() - ball(w.lower))
+    return above and (w.upper == 1 or positive(lambda: ball(w.upper) - x()))
+
+
+def _below_line(tape: Tape, x: Real, w: Window, e: Envelope) -> bool:
+    u = tape.uniform()
+    slope = e.slope
+    if tilts(w, e):  # the proposal's own density already falls along the line
+        return positive(lambda: _excess(x(), w, e) - ball(slope) * (x() - ball(e.anchor)) - u().log())
+    # a flat proposal accepts under the highest point of the line's curve: f ≤ f(anchor) holds only when flat
+    height = max(slope * (w.lower - e.anchor), slope * (w.upper - e.anchor), Fraction(0))
+    return positive(lambda: _excess(x(), w, e) - ball(height) - u().log())
+
+
+def _excess(x: arb, w: Window, e: Envelope) -> arb:
+    """f(x) − f(anchor)"""
+    total = arb(0)
+    if w.a != 1:
+        total += ball(w.a - 1) * (x / ball(e.anchor)).log()
+    if w.b != 1:
+        total += ball(w.b - 1) * ((1 - x) / ball(1 - e.anchor)).log()
+    return total
+
+
+@final
+@dataclass(frozen=True)
+class Simplex:
+    """Dirichlet(α) on {θ_i ≥ lower}: B = `held` proposed just above `lower`, I = `free` from their Dirichlet.
+
+    M = Σ_I α − 1 is the power of 1 − Σθ_B once I is integrated out; R = 1 − |B|·lower;
+    θ_i − lower ~ Exponential(c_i) for i ∈ B, c_i = M/R − (α_i − 1)⁺/lower.
+    """
+
+    alpha: tuple[Fraction, ...]
+    lower: Fraction
+    held: tuple[int, ...]
+    free: tuple[int, ...]
+    power: Fraction
+    room: Fraction
+    rates: tuple[Fraction, ...]
+
+
+def simplex(alpha: Sequence[Fraction], lower: Fraction) -> Simplex:
+    """Hold the coordinates that lie mostly below `lower`; any choice gives the same law."""
+    total = float(sum(alpha))
+    largest = max(range(len(alpha)), key=lambda i: alpha[i])
+    held = [
+        i
+        for i, a in enumerate(alpha)
+        if i != largest and betainc(float(a), total - float(a), float(lower)) > 0.3
+    ]
+    while True:
+        s = _hold(tuple(alpha), lower, held)
+        kept = [i for i, rate in zip(held, s.rates, strict=True) if rate > 0]
+        if kept == held:
+            return s
+        held = kept
+
+
+def _hold(alpha: tuple[Fraction, ...], lower: Fraction, held: list[int]) -> Simplex:
+    free = tuple(sorted(set(range(len(alpha))).difference(held)))
+    power = sum((alpha[i] for i in free), Fraction(-1))
+    room = 1 - len(held) * lower
+    rates = tuple(power / room - max(alpha[i] - 1, Fraction(0)) / lower for i in held)
+    return Simplex(alpha, lower, tuple(held), free, power, room, rates)
+
+
+def from_simplex(tape: Tape, s: Simplex) -> list[Real]:
+    while (theta := _attempt(tape, s)) is None:
+        pass
+    return theta
+
+
+def _attempt(tape: Tape, s: Simplex) -> list[Real] | None:
+    over = [_overshoot(tape, rate) for rate in s.rates]
+    room = Lazy(lambda: ball(s.room) - sum((x() for x in over), arb(0)))
+    if s.held and not (
+        positive(lambda: room() - ball(len(s.free) * s.lower)) and _holds(tape, s, over, room)
+    ):
+        return None
+    shares = ideal.dirichlet(tape, [s.alpha[i] for i in s.free])
+    theta: dict[int, Real] = {i: _shifted(x, s.lower) for i, x in zip(s.held, over, strict=True)}
+    for i, share in zip(s.free, shares, strict=True):
+        theta[i] = _scaled(share, room)
+        if not positive(_shifted(theta[i], -s.lower)):
+            return None
+    return [theta[i] for i in range(len(s.alpha))]
+
+
+def _overshoot(tape: Tape, rate: Fraction) -> Real:
+    e = ideal.exponential(tape)
+    return Lazy(lambda: e() / ball(rate))
+
+
+def _shifted(x: Real, by: Fraction) -> Real:
+    return Lazy(lambda: x() + ball(by))
+
+
+def _scaled(x: Real, by: Real) -> Real:
+    return Lazy(lambda: x() * by())
+
+
+def _holds(tape: Tape, s: Simplex, over: Sequence[Real], room: Real) -> bool:
+    """Accept iff ln U < M[ln(room/R) + Σx/R] + Σ k_i[ln(1 + x_i/lower) − (x_i/lower)·1(k_i > 0)]"""
+    u = tape.uniform()
+
+    def log_ratio() -> arb:
+        R = ball(s.room)
+        total = ball(s.power) * ((room() / R).log() + 1 - room() / R)
+        for i, x in zip(s.held, over, strict=True):
+            k, part = s.alpha[i] - 1, x() / ball(s.lower)
+            total += ball(k) * ((1 + part).log() - (part if k > 0 else 0))
+        return total - u().log()
+
+    return positive(log_ratio)
