@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from fractions import Fraction
+from discreet.families.parameters import exactly, rational, show
 
+if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
     from discreet.privacy.guarantee import Relation
     from discreet.privacy.pairs import WorstCase
     from discreet.sampling.source import Source
+
+__all__ = ["Family", "Floats", "Integers", "Sensitivity", "rational"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -23,24 +27,61 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far one record moves the integer statistic: exact suprema (or proved upper bounds), in integer units."""
+    """How far one record moves the integer statistic: exact suprema or proved upper bounds, in its units."""
 
     l1: float
     l2: float
     linf: float
 
+    @classmethod
+    def of(cls, l1: int, l2_squared: int, linf: int) -> Sensitivity:
+        """Doubles at or above the integers l1 and linf and the root of l2_squared."""
+        return cls(_at_least(Fraction(l1)), root_above(Fraction(l2_squared)), _at_least(Fraction(linf)))
 
-@dataclass(frozen=True)
+    def beside(self, count: int) -> Sensitivity:
+        """Return the joint sensitivity when one more coordinate moves by `count` at the same time."""
+        l2_squared = Fraction(self.l2) ** 2 + count**2
+        l1 = _at_least(Fraction(self.l1) + count)
+        return Sensitivity(l1, root_above(l2_squared), max(self.linf, _at_least(Fraction(count))))
+
+
+def _at_least(x: Fraction) -> float:
+    guess = float(x)
+    return guess if Fraction(guess) >= x else math.nextafter(guess, math.inf)
+
+
+def root_above(x: Fraction) -> float:
+    """Return a double at or above √x, the least one up to the rounding of the first guess."""
+    guess = math.sqrt(x)
+    while Fraction(guess) ** 2 < x:
+        guess = math.nextafter(guess, math.inf)
+    return guess
+
+
+@dataclass(frozen=True, repr=False)
 class Family(ABC):
-    """p(x|θ) = h(x) exp(S(x)·θ − A(θ)), prior p(θ|η) = exp(T(θ)·η − C(η)), posterior η + Σ(S(x), 1) [G20 §3.3].
+    """p(x|θ) = h(x) exp(S(x)·θ − A(θ)), prior exp(T(θ)·η − C(η)), posterior η + Σ(S(x), 1) [G20 §3.3].
 
     An instance is a member of the conjugate family: the prior before an update, the posterior after it.
     Hyper-parameters are exact rationals (int, float or Fraction), so that α₀ + r·count carries no rounding.
+    The repr shows them: an instance updated with private records is as private as they are.
     """
 
     name: ClassVar[str]
+    spelled: ClassVar[dict[str, str]] = {}  # field → constructor argument, where a method has taken the name
 
-    # --- data side: bounded, exact, integer -------------------------------------------------------------
+    def _arguments(self) -> dict[str, Any]:
+        return {self.spelled.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={show(value)}" for name, value in self._arguments().items())
+        return f"{type(self).__name__}({inside})"
+
+    def _with(self, **changes: object) -> Self:
+        """Return the same member but for these constructor arguments."""
+        return type(self)(**{**self._arguments(), **changes})
+
+    # --- data side: bounded, exact, integer ------------
     @abstractmethod
     def statistic(self, data: ArrayLike) -> Integers:
         """ΣS(x) as exact integers in `units`, each record clipped to the public bounds at the door."""
@@ -55,26 +96,46 @@ class Family(ABC):
         """How far one record moves `statistic`, in integer units, under the relation."""
 
     @abstractmethod
+    def check(self, statistic: ArrayLike, n: int) -> Integers:
+        """Return the statistic as integers, or refuse (showing no value) what no n records can sum to."""
+
+    @abstractmethod
     def project(self, statistic: ArrayLike, n: float) -> Floats:
         """Project a noisy statistic (in integer units) onto the hull of possible ones for n records."""
 
-    # --- prior and posterior -------------------------------------------------------------------------------
+    # --- what a release must carry when n is private (ADD_REMOVE) ------------
+    @abstractmethod
+    def joint(self, statistic: ArrayLike, n: int) -> Integers:
+        """(S, n) as one integer vector, encoded so that one record moves all of it as little as possible."""
+
+    @abstractmethod
+    def joint_sensitivity(self) -> Sensitivity:
+        """How far one record added or removed moves `joint`, in integer units."""
+
+    @abstractmethod
+    def split(self, joint: ArrayLike) -> tuple[Floats, float]:
+        """Invert `joint`, also on noisy values: (S, n). A negative n is the caller's to clip."""
+
+    # --- prior and posterior ------------
     @abstractmethod
     def update(self, statistic: ArrayLike, n: Exact, *, weight: Exact = 1) -> Self:
-        """η + weight·(S, n): the posterior, exactly when the statistic is integer; `weight` is Diffused's r."""
+        """η + weight·(S, n): the posterior, exactly when the statistic is integer; `weight` is Diffused's r.
+
+        Also how public records fold into the prior: prior.update(prior.statistic(public), len(public)).
+        """
 
     @abstractmethod
     def scale_prior(self, factor: Exact) -> Self:
-        """Multiply the prior's natural parameters: Concentrated's η₀/m is scale_prior(1/m)."""
+        """Multiply the prior's natural parameters by the factor: 1/m gives Concentrated's η₀/m."""
 
     @abstractmethod
     def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
-        """The exact worst neighbouring pair of one posterior draw with records weighted by `step` (SPEC §3).
+        """Return the exact worst neighbouring pair of one posterior draw, records weighted by `step` (SPEC §3).
 
         n is None only under ADD_REMOVE. Raises NotProved, naming a covered mechanism, where none is proved.
         """
 
-    # --- exponential-family calculus (laws are tested on these) ------------------------------------------------
+    # --- exponential-family calculus (laws are tested on these) ------------
     @property
     @abstractmethod
     def natural(self) -> Floats:
@@ -90,7 +151,11 @@ class Family(ABC):
 
     @abstractmethod
     def sufficient(self, theta: ArrayLike) -> Floats:
-        """T(θ) for an array of parameters, shape (..., len(natural)); log density = T(θ)·η − C(η) + base."""
+        """T(θ) of an array of parameters, shape (..., len(natural))."""
+
+    @abstractmethod
+    def log_base(self, theta: ArrayLike) -> Floats:
+        """Log of the base measure's density in θ's usual coordinates; free of the hyper-parameters."""
 
     @abstractmethod
     def mean_sufficient(self) -> Floats:
@@ -100,38 +165,79 @@ class Family(ABC):
     def covariance_sufficient(self) -> Floats:
         """∇²C(η), in closed form."""
 
-    # --- the law of θ ----------------------------------------------------------------------------------------
-    @abstractmethod
+    # --- the law of θ ------------
     def log_density(self, theta: ArrayLike) -> Floats:
-        """Log density of θ in its usual coordinates."""
+        """Log density of θ in its usual coordinates: T(θ)·η − C(η) + log_base(θ)."""
+        value: Floats = self.sufficient(theta) @ self.natural - self.log_partition() + self.log_base(theta)
+        return value
 
     @abstractmethod
-    def mean(self) -> Any:
+    def mean(self) -> Any:  # noqa: ANN401 - a number, a vector or a matrix
         """E θ, in the parameter's usual shape."""
 
     @abstractmethod
-    def variance(self) -> Any:
+    def variance(self) -> Any:  # noqa: ANN401
         """Var θ, coordinatewise."""
 
     @abstractmethod
     def interval(self, level: float) -> Floats:
-        """Equal-tailed credible interval(s), shape (..., 2)."""
+        """Equal-tailed credible intervals; the last axis holds both ends."""
 
     @abstractmethod
     def sample(self, size: int, source: Source | None = None) -> NDArray[Any]:
         """`size` exact draws of θ rounded to a public grid (sampling.exact); the system source by default."""
 
     @abstractmethod
+    def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
+        """Log mass or density of single observations given θ, of the unclipped likelihood."""
+
+    @abstractmethod
     def log_predictive(self, x: ArrayLike) -> Floats:
-        """Log posterior-predictive mass or density of single observations."""
+        """Log posterior-predictive mass or density of single observations, of the unclipped likelihood."""
 
 
-def rational(x: Exact, *, what: str, positive: bool = True) -> Fraction:
-    """Validate one hyper-parameter and return it exactly; NaN-proof."""
-    from fractions import Fraction  # noqa: PLC0415
+# --- what every family validates the same way; no message shows a statistic ------------
+def records(n: int | None) -> int:
+    """Return n as a positive integer: the public number of records under SUBSTITUTE."""
+    if n is None:
+        raise ValueError("n is public under SUBSTITUTE: give the number of records, or ask for ADD_REMOVE")
+    if not (n == n // 1 and n >= 1):
+        raise ValueError(f"n must be a positive integer, got {n!r}")
+    return int(n)
 
-    value = float(x)
-    if not (abs(value) < float("inf")) or (positive and not value > 0):
-        need = "a finite number above 0" if positive else "a finite number"
-        raise ValueError(f"{what} must be {need}, got {x!r}; the prior must be normalizable and public")
-    return Fraction(x)
+
+def count_and_weight(n: Exact, weight: Exact) -> tuple[Fraction, Fraction]:
+    try:
+        count = exactly(n)
+    except (OverflowError, ValueError):
+        count = Fraction(-1)
+    if not count >= 0:
+        raise ValueError("the number of records n must be finite and at least 0")
+    return count, rational(weight, what="weight")
+
+
+def entries(statistic: ArrayLike, size: int) -> list[Fraction]:
+    """Return the statistic's coordinates as exact rationals, refused without being shown."""
+    try:
+        exact = [exactly(s) for s in np.atleast_1d(np.asarray(statistic)).tolist()]
+    except (TypeError, OverflowError, ValueError):
+        raise ValueError("the statistic must be a vector of finite numbers (not NaN, not infinite)") from None
+    if len(exact) != size:
+        raise ValueError(f"the statistic of this family has {size} coordinates, got {len(exact)}")
+    return exact
+
+
+def integers(statistic: ArrayLike, size: int) -> list[int]:
+    exact = entries(statistic, size)
+    if any(s.denominator != 1 for s in exact):
+        raise ValueError(
+            "the statistic must be whole numbers, in units of the grid, as `statistic` returns it"
+        )
+    return [s.numerator for s in exact]
+
+
+def credible(level: float) -> Floats:
+    """Return the two tail probabilities of an equal-tailed interval."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}")
+    return np.array([(1 - level) / 2, (1 + level) / 2])

@@ -1,0 +1,74 @@
+"""Gamma–Poisson: how many events a record sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self, final
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from discreet.families.family import Floats, records
+from discreet.families.gamma_law import GammaLaw
+from discreet.families.parameters import Whole, rational
+from discreet.families.records import Lattice
+from discreet.privacy.guarantee import SUBSTITUTE, Relation
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from discreet.privacy.certified import Exact
+    from discreet.privacy.pairs import WorstCase
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class GammaPoisson(GammaLaw):
+    """λ ~ Gamma(shape, rate), counts x ∈ {0, …, upper}, larger ones clipped at the door.
+
+    Likelihood and predictive (negative binomial) are those of unclipped counts.
+    """
+
+    name: ClassVar[str] = "gamma_poisson"
+    upper: Whole = Whole()  # noqa: RUF009 - a descriptor
+
+    def __post_init__(self) -> None:
+        _ = self.lattice
+
+    @property
+    def lattice(self) -> Lattice:
+        return Lattice(Fraction(0), Fraction(self.upper), Fraction(1), integral=True)
+
+    def update(self, statistic: ArrayLike, n: Exact, *, weight: Exact = 1) -> Self:
+        events, total = self._weighted(statistic, n, weight)
+        return self._with(shape=self.shape + events, rate=self.rate + total)
+
+    def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
+        """Gamma(s) against Gamma(s + rB) at a common rate, s the prior shape [SPEC §3, data processing].
+
+        A record added also moves the rate, for which no worst pair is proved.
+        """
+        from discreet.privacy.pairs import GammaShapePairs  # noqa: PLC0415
+
+        if relation is not SUBSTITUTE:
+            raise self._not_proved(relation)
+        records(n)
+        return GammaShapePairs(self.shape, rational(step, what="step") * self.upper)
+
+    def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
+        count, rate = np.broadcast_arrays(
+            np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64)
+        )
+        inside = (count >= 0) & (count == np.floor(count))
+        k = np.where(inside, count, 0.0)
+        return np.where(inside, xlogy(k, rate) - rate - gammaln(k + 1), -np.inf)
+
+    def log_predictive(self, x: ArrayLike) -> Floats:
+        """Γ(s+x)/(Γ(s) x!) · (t/(1+t))^s (1+t)^{−x}: negative binomial."""
+        count = np.asarray(x, dtype=np.float64)
+        s, t = self._parameters
+        inside = (count >= 0) & (count == np.floor(count))
+        k = np.where(inside, count, 0.0)
+        choose = gammaln(s + k) - gammaln(s) - gammaln(k + 1)
+        return np.where(inside, choose - s * np.log1p(1 / t) - k * np.log1p(t), -np.inf)

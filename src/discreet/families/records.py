@@ -1,0 +1,103 @@
+"""Records at the door: bounded, quantised to a public grid and summed as integers, so that sums are exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.families.parameters import power_of_two_above
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from discreet.families.family import Floats, Integers
+
+GRID_BITS = 15
+LARGEST = 2**53  # integers that doubles hold exactly
+
+
+def numbers(data: ArrayLike, *, dimensions: int = 1) -> Floats:
+    """Read records as doubles; NULL becomes NaN. Errors never show a value or a position."""
+    try:
+        if isinstance(data, np.ma.MaskedArray):
+            data = np.ma.filled(data.astype(np.float64), np.nan)
+        x = np.asarray(data, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            "records must be numbers or missing; encode categories as integer codes first"
+        ) from None
+    if x.ndim != dimensions:
+        shape = "one number a record" if dimensions == 1 else "one row a record"
+        raise ValueError(f"records need a {dimensions}-dimensional array, {shape}; got {x.ndim} dimensions")
+    if x.shape[0] == 0:
+        raise ValueError("there are no records: a statistic needs at least one; without data, use the prior")
+    return x
+
+
+def whole(x: Floats) -> Integers:
+    """Refuse what is not an integer, without showing it."""
+    if not np.array_equal(x, np.floor(x)):
+        raise ValueError("this family counts whole numbers, and some record is none; round the column first")
+    return x.astype(np.int64)
+
+
+def refuse_overflow(count: int, largest: int) -> None:
+    """n·max|q| must fit 63 bits: decided from public numbers only, never from the sum itself."""
+    if not count * largest < 2**63:
+        raise ValueError(
+            f"{count} records of up to {largest} units overflow 64-bit sums; choose a coarser grid"
+        )
+
+
+def default_grid(lower: Fraction, upper: Fraction) -> Fraction:
+    """Return the smallest power of two at or above (upper − lower)/2^15."""
+    return power_of_two_above((upper - lower) / 2**GRID_BITS) if lower < upper else Fraction(1)
+
+
+@final
+@dataclass(frozen=True)
+class Lattice:
+    """q = ⌊x/g + ½⌋ after a NaN-safe clip to public [lower, upper]; NaN and NULL go to the lower bound."""
+
+    lower: Fraction
+    upper: Fraction
+    grid: Fraction
+    integral: bool = False  # the column holds counts: anything else is a mistake to report
+
+    def __post_init__(self) -> None:
+        if not self.lower < self.upper:
+            raise ValueError(
+                f"bounds need lower < upper, got [{float(self.lower)}, {float(self.upper)}]; "
+                "they must be public knowledge, not read from the data"
+            )
+        g = self.grid
+        if not (g > 0 and g == power_of_two_above(g)):
+            raise ValueError(f"grid must be a power of two, got {float(g)}; e.g. 2**-10")
+        if not self.low < self.high:
+            raise ValueError(f"grid {float(g)} is coarser than the bounds; choose a finer one")
+        if not max(-self.low, self.high) < LARGEST:
+            raise ValueError(f"grid {float(g)} is too fine for the bounds; choose a coarser one")
+
+    @property
+    def low(self) -> int:
+        return (self.lower / self.grid + Fraction(1, 2)).__floor__()
+
+    @property
+    def high(self) -> int:
+        return (self.upper / self.grid + Fraction(1, 2)).__floor__()
+
+    @property
+    def largest(self) -> int:
+        """max|q| over the records."""
+        return max(abs(self.low), abs(self.high))
+
+    def integers(self, data: ArrayLike) -> Integers:
+        x = numbers(data)
+        with np.errstate(over="ignore", invalid="ignore"):
+            q = x / float(self.grid)
+            q = q if self.integral else np.floor(q + 0.5)
+            q = np.clip(np.where(np.isnan(q), self.low, q), self.low, self.high)
+        return whole(q)
