@@ -21,7 +21,7 @@ TINY = (
 
 
 def above(value: Callable[[], arb], *, bits: int = 60) -> float:
-    """Least double above a value evaluated until it is relatively narrower than 2^-bits, or below every double."""
+    """Least double above a value, evaluated until relatively narrower than 2^-bits or below every double."""
     working, best = 128, math.inf
     while working <= MAX_BITS:
         with precision(working):
@@ -43,7 +43,7 @@ def log_cosh(x: arb) -> arb:
 
 
 def pure_renyi(epsilon: Exact, order: Exact) -> arb:
-    """D_α = [ln cosh((α − ½)ε) − ln cosh(ε/2)]/(α − 1): the worst binary pair of ε-DP (SPEC §1, BS16 Prop. 3.3)."""
+    """D_α = [ln cosh((α − ½)ε) − ln cosh(ε/2)]/(α − 1): randomised response, worst of all [KOV15]."""
     e, a = ball(epsilon), ball(order)
     return (log_cosh((a - arb(0.5)) * e) - log_cosh(e / 2)) / (a - 1)
 
@@ -51,8 +51,8 @@ def pure_renyi(epsilon: Exact, order: Exact) -> arb:
 def pure_zcdp(epsilon: Exact) -> arb:
     """ρ = ε tanh(ε/2), the least ρ that ε-DP implies.
 
-    f(α) = (α−1)(D_α − ρα) has f(1) = f'(1) = 0 and f''(α) = ε² sech²((α−½)ε) − 2ε tanh(ε/2), which decreases in α
-    and at 1 is ≤ 0 because x ≤ sinh x cosh x; hence f ≤ 0. Tight as α → 1, where D_α is the KL divergence ρ.
+    f(α) = (α−1)(D_α − ρα) has f(1) = f'(1) = 0 and f''(α) = ε² sech²((α−½)ε) − 2ε tanh(ε/2), which decreases
+    in α and at 1 is ≤ 0 because x ≤ sinh x cosh x; hence f ≤ 0. Tight as α → 1, where D_α tends to ρ.
     """
     e = ball(epsilon)
     return e * (e / 2).tanh()
@@ -61,9 +61,9 @@ def pure_zcdp(epsilon: Exact) -> arb:
 def pure_gdp(epsilon: Exact) -> arb:
     """μ = 2Φ⁻¹(e^ε/(1+e^ε)), the least μ that ε-DP implies.
 
-    Trade-off functions: G_μ is convex and passes (0,1), (c,c), (1,0) with c = Φ(−μ/2) = 1/(1+e^ε); that of ε-DP
-    [DRS22 Prop. 3] is the polygon through the same three points, hence above it. Φ⁻¹(p) = √2 erf⁻¹(2p − 1) and
-    2p − 1 = tanh(ε/2).
+    Trade-off functions: G_μ is convex and passes (0,1), (c,c), (1,0) with c = Φ(−μ/2) = 1/(1+e^ε); that of
+    ε-DP [DRS22 Prop. 3] is the polygon through the same three points, hence above it.
+    Φ⁻¹(p) = √2 erf⁻¹(2p − 1) and 2p − 1 = tanh(ε/2).
     """
     return 2 * arb(2).sqrt() * _erfinv_tanh(ball(epsilon) / 2)
 
@@ -90,12 +90,13 @@ def pure_epsilon(loss: Exact, delta: arb) -> arb:
 
 
 def range_renyi(epsilon: Exact, order: Exact) -> arb:
-    """D_α = −ln s + ln(A/α)/(α−1), s = α(e^{−ε} − e^{−αε})/((α−1)(1 − e^{−αε})), A = (1 − e^{−αε})/(1 − e^{−ε}).
+    """D_α = −ln s + ln(A/α)/(α−1) with the A and s below.
 
-    ε-bounded range puts the loss L in some [t − ε, t] with E_Q e^L = 1; E_Q e^{αL} is convex in e^L, so the two end
-    points carry all mass: Bern(qe^t) against Bern(q), q = (e^{−t} − e^{−ε})/(1 − e^{−ε}) [DDR20]. In s = e^{−t},
-    (α−1)D_α = ln(As + B) − α ln s with A + B = 1, B < 0: it vanishes at both ends and has the one stationary point
-    above, hence the supremum over t is there, in closed form.
+    A = (1 − e^{−αε})/(1 − e^{−ε}), s = α(e^{−ε} − e^{−αε})/((α−1)(1 − e^{−αε})).
+    ε-bounded range puts the loss L in some [t − ε, t] with E_Q e^L = 1; E_Q e^{αL} is convex in e^L, so the
+    two end points carry all mass: Bern(qe^t) against Bern(q), q = (e^{−t} − e^{−ε})/(1 − e^{−ε}) [DDR20].
+    With s = e^{−t}, (α−1)D_α = ln(As + B) − α ln s, A + B = 1, B < 0: it vanishes at both ends and has one
+    stationary point, the s above, hence the supremum over t is there, in closed form.
     """
     e, a = ball(epsilon), ball(order)
     far = (-a * e).expm1()  # −(1 − e^{−αε})
@@ -105,7 +106,7 @@ def range_renyi(epsilon: Exact, order: Exact) -> arb:
 
 
 def range_delta(loss: Exact, epsilon: Exact) -> arb:
-    """δ(ε') = (1 − e^{−(ε−ε')/2})²/(1 − e^{−ε}): sup over t of q(e^t − e^ε') is at t = (ε + ε')/2 [DDR20 Lemma 3.4]."""
+    """δ(ε') = (1 − e^{−(ε−ε')/2})²/(1 − e^{−ε}): the sup over t of q(e^t − e^ε') is at (ε + ε')/2 [DDR20]."""
     if epsilon >= loss:
         return arb(0)
     e, x = ball(loss), ball(epsilon)
@@ -133,7 +134,7 @@ def group_delta(epsilon: arb, delta: arb, k: int) -> arb:
 
 
 def renyi_epsilon(curve: Callable[[float], float], limit: float, delta: Exact) -> float:
-    """min over α of R(α) + ln((α−1)/α) − (ln δ + ln α)/(α−1) [CKS20 Prop. 12 v4], over the whole of (1, α*]."""
+    """ε = min over all α in (1, α*] of R(α) + ln((α−1)/α) − (ln δ + ln α)/(α−1) [CKS20 Prop. 12 v4]."""
     if delta == 0:
         return math.inf
     log_delta = float(ball(delta).log())
@@ -154,7 +155,7 @@ def renyi_epsilon(curve: Callable[[float], float], limit: float, delta: Exact) -
 
 
 def renyi_delta(curve: Callable[[float], float], limit: float, epsilon: Exact) -> float:
-    """min over α of exp((α−1)(R(α) − ε + ln(1 − 1/α)))/α [CKS20 Prop. 12 v4]; its logarithm is convex in α."""
+    """δ = min over all α in (1, α*] of exp((α−1)(R(α) − ε + ln(1 − 1/α)))/α [CKS20 Prop. 12 v4]."""
     near = float(epsilon)
 
     def rough(order: float) -> float:
@@ -173,9 +174,10 @@ def renyi_delta(curve: Callable[[float], float], limit: float, epsilon: Exact) -
 
 
 def best_order(objective: Callable[[float], float], limit: float) -> float:
-    """Order in (1, limit] near the minimum of a quasi-convex objective: bracket, then golden section on ln(α − 1).
+    """Order in (1, limit] near the minimum of a quasi-convex objective: golden section on ln(α − 1).
 
-    Quasi-convex because (α−1)D_α is convex (so is (α−1)ln(α−1) − α ln α); a wrong guess costs tightness, never truth.
+    Quasi-convex because (α−1)D_α is convex, and so is (α−1)ln(α−1) − α ln α; a wrong guess costs tightness,
+    never truth.
     """
     if not limit > 1:
         return 2.0
@@ -209,7 +211,7 @@ def _descend(value: Callable[[float], float], start: float, top: float) -> float
     return _golden(value, left, right)
 
 
-def _golden(value: Callable[[float], float], left: float, right: float, width: float = 1e-6) -> float:
+def _golden(value: Callable[[float], float], left: float, right: float, width: float = 1e-8) -> float:
     seen: dict[float, float] = {}
     for end in (left, right):  # the least may be at an end: a curve known up to one order
         seen[end] = value(end)
@@ -231,7 +233,7 @@ def _golden(value: Callable[[float], float], left: float, right: float, width: f
 def least_epsilon(profile: Callable[[float], float], delta: Exact, high: float) -> float:
     """Least ε (to 2^-44 relative) whose certified δ(ε) is at most δ; `high` is a first guess from above.
 
-    Regula falsi (Illinois) on ln δ(ε) between a point that fails and one that is proved; the proved end is returned.
+    Regula falsi (Illinois) on ln δ(ε) between a point that fails and one that is proved; returns the latter.
     """
     bar = float(delta) if float(delta) <= delta else math.nextafter(float(delta), 0.0)
     low, at_low = 0.0, profile(0.0)

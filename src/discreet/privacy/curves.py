@@ -46,9 +46,10 @@ def downward(x: Exact) -> float:
 @final
 @dataclass(frozen=True)
 class Points:
-    """Facts D_{α_i} ≤ ε_i. (α−1)D_α is convex and 0 at α = 1 [van Erven, Harremoës 2014 Cor. 2], so it lies below
-    every chord between facts; with the origin this contains that D is nondecreasing. ∞ beyond the last order.
-    """  # noqa: D205, D209 - one formula
+    """Facts D_{α_i} ≤ ε_i: (α−1)D_α is convex, and 0 at α = 1 [van Erven, Harremoës 2014 Cor. 2].
+
+    Hence it lies below every chord between facts, the origin among them; ∞ beyond the last order.
+    """
 
     known: tuple[tuple[float, float], ...]  # vertices of the lower convex hull, orders ascending
 
@@ -89,9 +90,9 @@ def _on_chord(left: tuple[float, float], right: tuple[float, float], order: floa
 class GroupCurve:
     """D_α over k records ≤ Σ_{j=1}^{k} [kα/(kα−j+1)] R(kα−j+1).
 
-    The weak triangle inequality D_α(P‖Q) ≤ (α−1/p)/(α−1)·D_{pα}(P‖S) + D_{q(α−1/p)}(S‖Q), 1/p + 1/q = 1 [M17
-    Prop. 11] taken k − 1 times, at the j-th with p − 1 = (j−1)(α_j−1)/α_j, α_j = kα/j: the best orders when R is linear,
-    where the sum is k²ρα. It sits below 3^c R(2^c α), k = 2^c, of [M17 Prop. 2] wherever R grows no faster than linearly.
+    The weak triangle inequality D_α(P‖Q) ≤ (α−1/p)/(α−1)·D_{pα}(P‖S) + D_{q(α−1/p)}(S‖Q), 1/p + 1/q = 1
+    [M17 Prop. 11], k − 1 times, with p − 1 = (j−1)(α_j−1)/α_j at α_j = kα/j, j = k, …, 2: the best orders for
+    a linear R, where the sum is k²ρα.
     """
 
     curve: Curve
@@ -127,8 +128,8 @@ def below(
 ) -> bool:
     """Prove R(α) ≤ curve(α) on all of (1, limit]; False when `evaluations` do not suffice.
 
-    R is nondecreasing, so R(b) ≤ curve(a) settles every order in [a, b]; intervals that fail are halved. Beyond the
-    largest order of an unlimited curve the pure bound, if any, settles the rest.
+    R is nondecreasing, so R(b) ≤ curve(a) settles every order in [a, b]; intervals that fail are halved.
+    Beyond the largest order of an unlimited curve the pure bound, if any, settles the rest.
     """
     first, last = math.nextafter(1.0, 2.0), limit
     if limit == math.inf:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
@@ -37,9 +37,9 @@ class MixedRelations(ValueError):  # noqa: N818
     """Two guarantees speak of different neighbours; the message says how to bring them together."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Guarantee(ABC):
-    """What is promised about every pair of neighbouring data sets. Every number is rounded to the private side."""
+    """What is promised about every pair of neighbouring data sets; numbers rounded to the private side."""
 
     relation: Relation = field(default=SUBSTITUTE, kw_only=True)
 
@@ -53,7 +53,7 @@ class Guarantee(ABC):
 
     @abstractmethod
     def renyi(self, order: Exact) -> float:
-        """Certified upper bound on the Rényi divergence of this order > 1, in both directions; ∞ where unbounded."""
+        """Certified upper bound on the Rényi divergence of order > 1, both directions; ∞ where unbounded."""
 
     @property
     @abstractmethod
@@ -62,7 +62,7 @@ class Guarantee(ABC):
 
     @abstractmethod
     def group(self, k: int) -> Guarantee:
-        """The guarantee for k records changed at once."""
+        """Promise for k records changed at once."""
 
     @abstractmethod
     def implied_by(self, other: Guarantee) -> bool:
@@ -84,7 +84,7 @@ class Guarantee(ABC):
         return math.inf
 
     def finite_renyi(self, order: Exact) -> float:
-        """The Rényi divergence where it is bounded; beyond the limit an error that says the limit."""
+        """Ask for a Rényi divergence that must be bounded; beyond the limit an error that says the limit."""
         value = self.renyi(order)
         if value == math.inf:
             limit = self.order_limit
@@ -95,14 +95,34 @@ class Guarantee(ABC):
         return value
 
     def as_substitute(self) -> Guarantee:
-        """A substitution is one removal and one addition: group(2) of an ADD_REMOVE promise."""
+        """Relabel group(2) of an ADD_REMOVE promise: a substitution is one removal and one addition."""
         return self if self.relation is SUBSTITUTE else self.group(2).relabelled(SUBSTITUTE)
 
     def relabelled(self, relation: Relation) -> Self:
-        """Give the same numbers about other neighbours; only a proof makes this right, and as_substitute has one."""
+        """Give the same numbers about other neighbours; only a proof makes this right: see as_substitute."""
         twin = copy.copy(self)
         object.__setattr__(twin, "relation", relation)
         return twin
+
+    def disclosure(self) -> tuple[Exact, Guarantee]:
+        """Probability of the event where everything may leak, and the promise outside of it."""
+        return 0, self
+
+    def folded(self, times: int, onto: Guarantee | None) -> Guarantee | None:  # noqa: ARG002
+        """Compose `times` copies with `onto`, of the same kind, where the kind is closed; else None."""
+        return None
+
+    def described(self) -> tuple[object, ...]:
+        """Return the arguments that a reader would write to build this promise."""
+        return tuple(
+            v for v in (getattr(self, f.name) for f in fields(self) if f.name != "relation") if v is not None
+        )
+
+    def __repr__(self) -> str:
+        shown = [repr(value) for value in self.described()]
+        if self.relation is ADD_REMOVE:
+            shown.append("relation=ADD_REMOVE")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def __add__(self, other: Guarantee) -> Guarantee:
         from discreet.privacy.composition import compose  # noqa: PLC0415 - composition stands on guarantees
@@ -125,13 +145,13 @@ class Guarantee(ABC):
 
 
 def same_relation(*guarantees: Guarantee) -> Relation:
-    """The common neighbour relation, or a refusal that names the way out."""
+    """Return the common neighbour relation, or refuse and name the way out."""
     relations = {g.relation for g in guarantees}
     if len(relations) > 1:
         raise MixedRelations(
-            "these guarantees speak of different neighbours (SUBSTITUTE and ADD_REMOVE) and are never mixed silently; "
-            "call .as_substitute() on each ADD_REMOVE one: a substitution is one removal and one addition, so its "
-            ".group(2) holds under SUBSTITUTE"
+            "these guarantees speak of different neighbours (SUBSTITUTE and ADD_REMOVE) and are never mixed "
+            "silently; call .as_substitute() on each ADD_REMOVE one: a substitution is one removal and one "
+            "addition, so its .group(2) holds under SUBSTITUTE"
         )
     if not relations:
         raise ValueError("no guarantee was given; give at least one")
@@ -139,7 +159,7 @@ def same_relation(*guarantees: Guarantee) -> Relation:
 
 
 def exact(name: str, value: Exact) -> Exact:
-    """Return a finite rational in one canonical form: a float where a double holds it exactly, else a Fraction."""
+    """Return a finite rational in canonical form: a float where a double holds it exactly, else Fraction."""
     plain = value.item() if hasattr(value, "item") else value
     if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
         raise TypeError(f"{name} must be an int, a float or a Fraction, got {type(value).__name__}")
