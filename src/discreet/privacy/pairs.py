@@ -40,12 +40,22 @@ class WorstCase(ABC):
         """α*, rounded down: the divergence is finite for orders below it."""
 
     @abstractmethod
-    def renyi(self, order: float) -> arb:
+    def renyi(self, order: Exact) -> arb:
         """Return sup D_α at the working precision, an enclosure or upper bound."""
 
     @abstractmethod
-    def delta(self, epsilon: float) -> arb:
+    def delta(self, epsilon: Exact) -> arb:
         """Return sup of the hockey-stick divergence δ(ε) at the working precision, or an upper bound."""
+
+    def reweighted(self, *, prior: Exact, step: Exact) -> WorstCase | None:
+        """Scale the prior and a record's weight without asking the family again; None if that takes more."""
+        del prior, step
+        return None
+
+    @property
+    def gaussian(self) -> Fraction | None:
+        """μ² where the pair is exactly N(0, 1) against N(μ, 1), so that the guarantee is μ-GDP."""
+        return None
 
 
 @final
@@ -72,17 +82,21 @@ class BetaPairs(WorstCase):
     def order_limit(self) -> float:
         return _limit(min(Fraction(self.alpha), Fraction(self.beta)), Fraction(self.step))
 
-    def renyi(self, order: float) -> arb:
+    def renyi(self, order: Exact) -> arb:
         return _largest_renyi(order, (beta_renyi, self._ends(), Fraction(self.step)))
 
-    def renyi_bound(self, order: float) -> arb:
+    def renyi_bound(self, order: Exact) -> arb:
         """(αr²/2)[ψ₁(a) + ψ₁(b−(α−1)r)] at the ends: closed form, never below `renyi`."""
         return _largest_renyi(order, (beta_renyi_bound, self._ends(), Fraction(self.step)))
 
-    def delta(self, epsilon: float) -> arb:
+    def delta(self, epsilon: Exact) -> arb:
         prior = Fraction(self.alpha), Fraction(self.beta)
         data = Fraction(self.others), Fraction(self.unit)
         return sup_beta_delta(prior, Fraction(self.step), data, _epsilon(epsilon))
+
+    def reweighted(self, *, prior: Exact, step: Exact) -> BetaPairs:
+        f, g = Fraction(prior), Fraction(step)
+        return BetaPairs(f * self.alpha, f * self.beta, g * self.step, g * self.others, g * self.unit)
 
     def _ends(self) -> Iterator[tuple[Fraction, Fraction]]:
         for w in {Fraction(0), Fraction(self.others)}:
@@ -110,16 +124,20 @@ class DirichletPairs(WorstCase):
     def order_limit(self) -> float:
         return _limit(min(Fraction(self.first), Fraction(self.second)), Fraction(self.step))
 
-    def renyi(self, order: float) -> arb:
+    def renyi(self, order: Exact) -> arb:
         return _largest_renyi(order, (beta_renyi, self._orders(), Fraction(self.step)))
 
-    def renyi_bound(self, order: float) -> arb:
+    def renyi_bound(self, order: Exact) -> arb:
         """(αr²/2)[ψ₁(a) + ψ₁(b−(α−1)r)]: closed form, never below `renyi`."""
         return _largest_renyi(order, (beta_renyi_bound, self._orders(), Fraction(self.step)))
 
-    def delta(self, epsilon: float) -> arb:
+    def delta(self, epsilon: Exact) -> arb:
         eps, r = _epsilon(epsilon), Fraction(self.step)
         return _maximum(beta_delta(a, b, r, eps) for a, b in self._orders())
+
+    def reweighted(self, *, prior: Exact, step: Exact) -> DirichletPairs:
+        f = Fraction(prior)
+        return DirichletPairs(f * self.first, f * self.second, Fraction(step) * self.step)
 
     def _orders(self) -> Iterator[tuple[Fraction, Fraction]]:
         a, b = Fraction(self.first), Fraction(self.second)
@@ -143,15 +161,18 @@ class GammaShapePairs(WorstCase):
     def order_limit(self) -> float:
         return _limit(Fraction(self.shape), Fraction(self.gap))
 
-    def renyi(self, order: float) -> arb:
+    def renyi(self, order: Exact) -> arb:
         if not _finite_order(order):
             return INFINITE
         s, g, alpha = Fraction(self.shape), Fraction(self.gap), Fraction(order)
         return gamma_shape_renyi(s, g, alpha).max(gamma_shape_renyi(s + g, -g, alpha))
 
-    def delta(self, epsilon: float) -> arb:
+    def delta(self, epsilon: Exact) -> arb:
         s, g, eps = Fraction(self.shape), Fraction(self.gap), _epsilon(epsilon)
         return gamma_shape_delta(s, g, eps).max(gamma_shape_delta(s + g, -g, eps))
+
+    def reweighted(self, *, prior: Exact, step: Exact) -> GammaShapePairs:
+        return GammaShapePairs(Fraction(prior) * self.shape, Fraction(step) * self.gap)
 
 
 @final
@@ -170,13 +191,13 @@ class GammaRatePairs(WorstCase):
     def order_limit(self) -> float:
         return _limit(Fraction(self.rate), Fraction(self.gap))
 
-    def renyi(self, order: float) -> arb:
+    def renyi(self, order: Exact) -> arb:
         if not _finite_order(order):
             return INFINITE
         rate, g, k, alpha = Fraction(self.rate), Fraction(self.gap), Fraction(self.shape), Fraction(order)
         return gamma_rate_renyi(rate, g, k, alpha).max(gamma_rate_renyi(rate + g, -g, k, alpha))
 
-    def delta(self, epsilon: float) -> arb:
+    def delta(self, epsilon: Exact) -> arb:
         rate, g, k, eps = Fraction(self.rate), Fraction(self.gap), Fraction(self.shape), _epsilon(epsilon)
         return gamma_rate_delta(rate, g, k, eps).max(gamma_rate_delta(rate + g, -g, k, eps))
 
@@ -200,13 +221,13 @@ class BetaSidePairs(WorstCase):
     def order_limit(self) -> float:
         return _limit(Fraction(self.moving), Fraction(self.gap))
 
-    def renyi(self, order: float) -> arb:
+    def renyi(self, order: Exact) -> arb:
         if not _finite_order(order):
             return INFINITE
         f, m, g, alpha = Fraction(self.fixed), Fraction(self.moving), Fraction(self.gap), Fraction(order)
         return beta_side_renyi(f, m, g, alpha).max(beta_side_renyi(f, m + g, -g, alpha))
 
-    def delta(self, epsilon: float) -> arb:
+    def delta(self, epsilon: Exact) -> arb:
         return GammaShapePairs(self.moving, self.gap).delta(epsilon)
 
 
@@ -224,15 +245,19 @@ class NormalPair(WorstCase):
     def order_limit(self) -> float:
         return math.inf
 
-    def renyi(self, order: float) -> arb:
+    def renyi(self, order: Exact) -> arb:
         return ball(Fraction(order) * Fraction(self.mu_squared) / 2) if _finite_order(order) else INFINITE
 
-    def delta(self, epsilon: float) -> arb:
+    def delta(self, epsilon: Exact) -> arb:
         return normal_delta(Fraction(self.mu_squared), _epsilon(epsilon))
+
+    @property
+    def gaussian(self) -> Fraction:
+        return Fraction(self.mu_squared)
 
 
 def _largest_renyi(
-    order: float,
+    order: Exact,
     candidates: tuple[Callable[..., arb], Iterator[tuple[Fraction, Fraction]], Fraction],
 ) -> arb:
     if not _finite_order(order):
@@ -254,13 +279,13 @@ def _limit(smallest: Fraction, step: Fraction) -> float:
         return round_below(ball(1 + smallest / step))
 
 
-def _finite_order(order: float) -> bool:
+def _finite_order(order: Exact) -> bool:
     if not order > 1:
         raise ValueError(f"a Rényi order must be above 1, got {order!r}")
     return math.isfinite(order)
 
 
-def _epsilon(epsilon: float) -> Fraction:
+def _epsilon(epsilon: Exact) -> Fraction:
     if not math.isfinite(epsilon):
         raise ValueError(f"ε must be finite, got {epsilon!r}")
     return Fraction(epsilon)
@@ -270,6 +295,7 @@ def _freeze(pair: WorstCase, *, positive: tuple[str, ...], other: tuple[str, ...
     """Validate and keep every parameter as the exact rational it is."""
     for name in positive + other:
         value = getattr(pair, name)
+        value = value.item() if hasattr(value, "item") else value  # a NumPy integer would wrap in a Fraction
         if not math.isfinite(value) or value < 0 or (name in positive and value == 0):
             raise ValueError(f"{type(pair).__name__}: {name} must be finite and above 0, got {value!r}")
         object.__setattr__(pair, name, Fraction(value))
