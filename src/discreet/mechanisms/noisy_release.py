@@ -1,0 +1,87 @@
+"""What NoisyStatistics releases, and how it may be read. All of this is post-processing: it costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.families.dirichlet_law import DirichletLaw
+from discreet.families.family import Family, Floats
+from discreet.families.scalar import ScalarFamily
+from discreet.privacy.guarantee import SUBSTITUTE
+
+if TYPE_CHECKING:
+    from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Guarantee
+
+
+@final
+@dataclass(frozen=True)
+class NoisyRelease:
+    """Ŝ = S + noise in the family's integer units, with the noise law: enough to read it any honest way."""
+
+    model: Family
+    noisy: tuple[float, ...]  # integers when the noise is
+    n: int | None  # public; None when it is part of what was noised
+    joint: bool  # `noisy` encodes (S, n) as model.joint does
+    noise: str
+    scale: Exact  # of the noise, in integer units
+    guarantee: Guarantee
+    seeded: bool  # drawn from a public seed, hence not private
+
+    def posterior(self, *, model: Family | None = None, project: bool = True, reading: str = "naive") -> Any:  # noqa: ANN401
+        """Read the release, as often as you like, under any prior (`model`) of the same family and bounds."""
+        prior = self.model if model is None else model
+        if _encoding(prior) != _encoding(self.model):
+            raise ValueError(
+                f"the release holds a statistic of {type(self.model).__name__}: read it under a prior of "
+                "that family with the same bounds and grid"
+            )
+        if reading not in READINGS:
+            raise ValueError(f"unknown reading {reading!r}; known: {', '.join(READINGS)}")
+        return READINGS[reading](self, prior, project)
+
+
+def _encoding(model: Family) -> tuple[object, ...]:
+    """What two priors must share for one noisy statistic to mean the same to both."""
+    return type(model), tuple(model.units.tolist()), model.sensitivity(SUBSTITUTE), model.joint_sensitivity()
+
+
+Reading = Callable[[NoisyRelease, Family, bool], Any]
+
+
+def naive(release: NoisyRelease, prior: Family, project: bool) -> Family:  # noqa: FBT001 - a Reading
+    """prior.update(proj(Ŝ), n): Ŝ read as if it were S [F16 §3.2]; asymptotically efficient [F16 Thm 4].
+
+    The projection is onto the statistics' hull, and without it an Ŝ outside has no posterior and is refused.
+    Intervals of this reading under-cover at small n.
+    """
+    noisy = np.asarray(release.noisy)
+    if not release.joint:
+        statistic, n = noisy, release.n
+    else:
+        statistic, n = prior.split(joint_hull(prior, noisy) if project else noisy)
+        n = max(n, 0.0) if project else n
+    return prior.update(prior.project(statistic, n) if project else statistic, n)
+
+
+@singledispatch
+def joint_hull(model: Family, noisy: Floats) -> Floats:
+    """Project a noisy (S, n) onto an orthant that holds every `model.joint`; the whole space unless known."""
+    del model
+    return noisy
+
+
+@joint_hull.register(ScalarFamily)
+@joint_hull.register(DirichletLaw)
+def _(model: Family, noisy: Floats) -> Floats:
+    del model
+    return np.maximum(noisy, 0)
+
+
+# The seam for other readings of the same release, such as a noise-aware one: name → Reading.
+READINGS: dict[str, Reading] = {"naive": naive}
