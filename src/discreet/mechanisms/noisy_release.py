@@ -47,7 +47,7 @@ class NoisyRelease:
 
 
 def _encoding(model: Family) -> tuple[object, ...]:
-    """What two priors must share for one noisy statistic to mean the same to both."""
+    """Return what two priors must share for one noisy statistic to mean the same to both."""
     return type(model), tuple(model.units.tolist()), model.sensitivity(SUBSTITUTE), model.joint_sensitivity()
 
 

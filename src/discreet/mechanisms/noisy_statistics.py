@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 # name → the noise mechanism for a sensitivity and a scale (σ for the Gaussian kinds), in integer units
 NOISES: dict[str, Callable[[Sensitivity, Exact, Relation], BasicMechanism]] = {
-    "discrete_laplace": lambda s, scale, relation: DiscreteLaplace(int(s.l1), scale, relation=relation),
+    "discrete_laplace": lambda s, scale, relation: DiscreteLaplace(ceil(s.l1), scale, relation=relation),
     "discrete_gaussian": lambda s, scale, relation: DiscreteGaussian(
         s.l2, Fraction(scale) ** 2, relation=relation
     ),

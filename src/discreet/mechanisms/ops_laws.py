@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.families.beta_bernoulli import BetaBernoulli
+from discreet.families.beta_binomial import BetaBinomial
 from discreet.families.dirichlet_law import DirichletLaw
 from discreet.families.parameters import exactly
 from discreet.privacy.guarantee import NotProved
@@ -82,6 +83,11 @@ def simplex_prior(model: Family) -> SimplexPrior:
 @simplex_prior.register
 def _(model: BetaBernoulli) -> SimplexPrior:
     return SimplexPrior((model.alpha, model.beta), 1, _truncated_beta)
+
+
+@simplex_prior.register
+def _(model: BetaBinomial) -> SimplexPrior:
+    return SimplexPrior((model.alpha, model.beta), model.trials, _truncated_beta)
 
 
 @simplex_prior.register
