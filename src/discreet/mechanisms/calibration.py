@@ -1,0 +1,53 @@
+"""Find the knob: the least noise, or the largest budget, whose own certified guarantee meets the target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.privacy.certified import largest
+from discreet.privacy.guarantee import Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.privacy.guarantee import Guarantee
+
+WIDEST = 2.0**400  # noise beyond this is no release
+
+
+def least_noise(
+    guarantee: Callable[[float], Guarantee], target: Guarantee, *, widest: float = WIDEST
+) -> float:
+    """Least double s ≤ widest with guarantee(s) ≤ target, for guarantees that strengthen as s grows."""
+
+    def meets(s: float) -> bool:
+        return guarantee(s) <= target
+
+    low, high = _bracket(meets, target, widest)
+    while low < (middle := low + (high - low) / 2) < high:
+        low, high = (low, middle) if meets(middle) else (middle, high)
+    return high
+
+
+def _bracket(meets: Callable[[float], bool], target: Guarantee, widest: float) -> tuple[float, float]:
+    """Adjacent powers of two (times a constant) where the target is missed and met."""
+    high = min(1.0, widest)
+    while not meets(high):
+        if high >= widest:
+            raise Unreachable(
+                f"no amount of noise meets {target}; a target with δ > 0, or another noise, would"
+            )
+        high = min(high * high * 4, widest)
+    while high > 2.0**-400 and meets(high / 2):
+        high /= 2
+    return high / 2, high
+
+
+def largest_budget(
+    guarantee: Callable[[float], Guarantee], target: Guarantee, *, upper: float = 1024.0
+) -> float:
+    """Largest double ε ≤ upper with guarantee(ε) ≤ target, for guarantees that weaken as ε grows."""
+    budget = largest(lambda e: e > 0 and guarantee(e) <= target, upper)
+    if not budget > 0:
+        raise Unreachable(f"no ε above 0 meets {target}")
+    return budget

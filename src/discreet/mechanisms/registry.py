@@ -1,0 +1,67 @@
+"""Every mechanism by name; a class is imported when it is first asked for, so that looking is cheap."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+from discreet.mechanisms.mechanism import Mechanism
+
+_HOME = {
+    "laplace": "laplace:Laplace",
+    "discrete_laplace": "discrete_laplace:DiscreteLaplace",
+    "gaussian": "gaussian:Gaussian",
+    "discrete_gaussian": "discrete_gaussian:DiscreteGaussian",
+    "randomized_response": "randomised_response:RandomizedResponse",
+    "kary_randomized_response": "kary_randomised_response:KaryRandomizedResponse",
+    "exponential": "exponential:Exponential",
+    "continuous_exponential": "continuous_exponential:ContinuousExponential",
+    "permute_and_flip": "permute_and_flip:PermuteAndFlip",
+    "report_noisy_max": "noisy_max:ReportNoisyMax",
+    "smooth_sensitivity_median": "smooth_sensitivity:SmoothSensitivityMedian",
+    "propose_test_release": "propose_test_release:ProposeTestRelease",
+    "clipped_mean": "clipped_mean:ClippedMean",
+    "sample_and_aggregate": "sample_and_aggregate:SampleAndAggregate",
+    "direct": "direct:DirectPosterior",
+    "diffused": "diffused:DiffusedPosterior",
+    "concentrated": "concentrated:ConcentratedPosterior",
+    "one_posterior_sample": "one_posterior_sample:OnePosteriorSample",
+    "noisy_statistics": "noisy_statistics:NoisyStatistics",
+    "posterior_draws": "posterior:PosteriorDraws",
+    "statistical_query": "statistical_query:StatisticalQuery",
+    "laplace_query": "statistical_query:LaplaceQuery",
+    "gaussian_query": "statistical_query:GaussianQuery",
+}
+_NAME = {home.partition(":")[2]: name for name, home in _HOME.items()}
+
+
+@final
+@dataclass(frozen=True)
+class Registry(Mapping[str, type[Mechanism]]):
+    """name → class, imported on use."""
+
+    home: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> type[Mechanism]:
+        if name not in self.home:
+            raise KeyError(f"no mechanism is called {name!r}; there are {', '.join(self.home)}")
+        module, _, attribute = self.home[name].partition(":")
+        found: type[Mechanism] = getattr(importlib.import_module(f"discreet.mechanisms.{module}"), attribute)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.home)
+
+    def __len__(self) -> int:
+        return len(self.home)
+
+
+MECHANISMS = Registry(_HOME)
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a class, by its own name
+    if name not in _NAME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return MECHANISMS[_NAME[name]]
