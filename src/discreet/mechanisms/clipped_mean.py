@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.mechanisms.basic import BasicMechanism
 from discreet.mechanisms.checks import whole
-from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.median import Interval
 from discreet.privacy.certified import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import SUBSTITUTE
@@ -18,7 +18,7 @@ from discreet.privacy.guarantee import SUBSTITUTE
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
+    from discreet.mechanisms.gaussian import DiscreteGaussian
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 

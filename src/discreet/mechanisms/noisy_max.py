@@ -12,9 +12,8 @@ from flint import arb
 from discreet.mechanisms.basic import BasicMechanism
 from discreet.mechanisms.calibration import least_noise
 from discreet.mechanisms.checks import integers, positive, whole
-from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.exponential import score_spread
-from discreet.mechanisms.laplace import pure
+from discreet.mechanisms.laplace import DiscreteLaplace, pure
 from discreet.mechanisms.laws import BITS, finite_divergence
 from discreet.privacy.certified import precision
 from discreet.privacy.guarantees import PureDP

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.mechanisms.basic import BasicMechanism
 from discreet.mechanisms.checks import positive, probability
-from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.laplace_cells import laplace_cells
 from discreet.mechanisms.laws import BITS, laplace_below, laplace_crossings, line_divergence, positive_parts
 from discreet.mechanisms.median import Interval, SortedSample

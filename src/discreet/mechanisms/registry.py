@@ -11,9 +11,9 @@ from discreet.mechanisms.mechanism import Mechanism
 
 _HOME = {
     "laplace": "laplace:Laplace",
-    "discrete_laplace": "discrete_laplace:DiscreteLaplace",
+    "discrete_laplace": "laplace:DiscreteLaplace",
     "gaussian": "gaussian:Gaussian",
-    "discrete_gaussian": "discrete_gaussian:DiscreteGaussian",
+    "discrete_gaussian": "gaussian:DiscreteGaussian",
     "randomized_response": "randomised_response:RandomizedResponse",
     "kary_randomized_response": "kary_randomised_response:KaryRandomizedResponse",
     "exponential": "exponential:Exponential",
