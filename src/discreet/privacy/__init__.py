@@ -1,0 +1,39 @@
+"""What is promised and what it costs: values and mathematics; no data, no noise, no input or output."""
+
+from discreet.privacy.composition import Composition, compose, parallel, repeat
+from discreet.privacy.filters import Filter, Overspent, Spending, filter_for, spend
+from discreet.privacy.guarantee import (
+    ADD_REMOVE,
+    SUBSTITUTE,
+    Guarantee,
+    MixedRelations,
+    NotProved,
+    Relation,
+    Unreachable,
+)
+from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+
+__all__ = [
+    "ADD_REMOVE",
+    "SUBSTITUTE",
+    "ApproxDP",
+    "BoundedRange",
+    "Composition",
+    "Filter",
+    "GaussianDP",
+    "Guarantee",
+    "MixedRelations",
+    "NotProved",
+    "Overspent",
+    "PureDP",
+    "Relation",
+    "RenyiDP",
+    "Spending",
+    "Unreachable",
+    "ZeroCDP",
+    "compose",
+    "filter_for",
+    "parallel",
+    "repeat",
+    "spend",
+]

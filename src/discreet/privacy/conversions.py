@@ -240,9 +240,10 @@ def least_epsilon(profile: Callable[[float], float], delta: Exact, high: float) 
     if at_low <= bar:
         return 0.0
     high = high if 0 < high < math.inf else 1.0
+    start = high
     while (at_high := profile(high)) > bar:
         low, at_low, high = high, at_high, 2 * high
-        if high == math.inf:
+        if high > 2.0**60 * start:
             return math.inf
     return _illinois(profile, bar, (low, _log_ratio(at_low, bar)), (high, _log_ratio(at_high, bar)))
 

@@ -69,6 +69,8 @@ class RenyiDP(Guarantee):
     def epsilon(self, delta: Exact) -> float:
         """Take the better of the inverted profile and the conversion over all orders [CKS20 Prop. 12 v4]."""
         slack = probability("delta", delta)
+        if slack == 0:  # a bounded loss is said by PureDP or BoundedRange, not by a Rényi curve
+            return math.inf
         best = renyi_epsilon(self.renyi, self.order_limit, slack)
         return best if self.profile is None else min(best, least_epsilon(self.profile, slack, best))
 
