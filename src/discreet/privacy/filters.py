@@ -161,9 +161,8 @@ class Spending:
         if len(left) < self.filter.needed:
             return "nothing; the budget is spent"
         joined = " and " if self.filter.needed > 1 else " or "
-        shown = (
-            left if len(left) <= 4 else [left[0], *sorted(left[1:], key=lambda p: p[1] / p[0].capacity)[-2:]]
-        )
+        if self.filter.needed == 1 and len(left) > 2:
+            left = sorted(left, key=lambda pair: pair[1] / pair[0].capacity)[-2:]
         return joined.join(meter.fitting(rest) for meter, rest in left)
 
 
