@@ -19,6 +19,7 @@ from discreet.families.family import (
     count_and_weight,
     credible,
     records,
+    table_size,
 )
 from discreet.families.parameters import exactly, rational
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Relation
@@ -79,7 +80,7 @@ class DirichletLaw(Family):
         if counts.dtype != np.float64 or not np.array_equal(counts, np.floor(counts)):
             raise ValueError("counts must be whole numbers, as `statistic` returns them")
         whole = counts.astype(np.int64)
-        if int(whole.sum()) != records(n) * self.total_per_record:
+        if int(whole.sum()) != table_size(n) * self.total_per_record:
             raise ValueError("the counts do not add up to those of n records; give n of the same data")
         return whole
 

@@ -130,7 +130,7 @@ class Family(ABC):
 
     @abstractmethod
     def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
-        """Return the exact worst neighbouring pair of one posterior draw, records weighted by `step` (SPEC §3).
+        """Return the exact worst neighbouring pair of one draw, records weighted by `step` [SPEC §3].
 
         n is None only under ADD_REMOVE. Raises NotProved, naming a covered mechanism, where none is proved.
         """
@@ -203,6 +203,13 @@ def records(n: int | None) -> int:
         raise ValueError("n is public under SUBSTITUTE: give the number of records, or ask for ADD_REMOVE")
     if not (n == n // 1 and n >= 1):
         raise ValueError(f"n must be a positive integer, got {n!r}")
+    return int(n)
+
+
+def table_size(n: int) -> int:
+    """Return n as an integer ≥ 0: an empty table is a neighbour of a table with one record."""
+    if not (n == n // 1 and n >= 0):
+        raise ValueError(f"n must be a whole number of records, got {n!r}")
     return int(n)
 
 

@@ -101,3 +101,43 @@ class Lattice:
             q = q if self.integral else np.floor(q + 0.5)
             q = np.clip(np.where(np.isnan(q), self.low, q), self.low, self.high)
         return whole(q)
+
+
+@final
+@dataclass(frozen=True)
+class Ball:
+    """Rows x with ‖x‖ ≤ radius as integers q with Σq² ≤ ⌊radius/g⌋²; missing entries are 0 (all public)."""
+
+    radius: Fraction
+    grid: Fraction
+
+    def __post_init__(self) -> None:
+        if not (self.grid > 0 and self.grid == power_of_two_above(self.grid)):
+            raise ValueError(f"grid must be a power of two, got {float(self.grid)}; e.g. 2**-10")
+        if not 1 <= self.largest < 2**26:
+            raise ValueError(f"grid {float(self.grid)} must divide the radius into 1 to 2^26 steps")
+
+    @property
+    def largest(self) -> int:
+        """R = ⌊radius/g⌋, the largest norm."""
+        return (self.radius / self.grid).__floor__()
+
+    def integers(self, data: ArrayLike, columns: int) -> Integers:
+        """Shrink long rows, truncate toward zero, re-check Σq² ≤ R² in integers and zero the violators."""
+        x = numbers(data, dimensions=2)
+        if x.shape[1] != columns:
+            raise ValueError(f"a record has {columns} numbers, got rows of {x.shape[1]}")
+        limit = float(self.radius)
+        x = np.clip(np.where(np.isnan(x), 0.0, x), -limit, limit)
+        norms = np.maximum(np.sqrt((x**2).sum(axis=1)), limit)
+        q = np.trunc(x * (limit / norms)[:, None] / float(self.grid)).astype(np.int64)
+        return np.where(((q**2).sum(axis=1) <= self.largest**2)[:, None], q, 0)
+
+    def second_moments(self, q: Integers) -> Integers:
+        """Return Σqqᵀ, packed; doubles (and so BLAS) are exact while n·R² < 2^53."""
+        largest = q.shape[0] * self.largest**2
+        refuse_overflow(q.shape[0], self.largest**2)
+        x = q.astype(np.float64) if largest < LARGEST else q
+        rows, columns = np.triu_indices(q.shape[1])
+        packed: Integers = (x.T @ x)[rows, columns].astype(np.int64)
+        return packed

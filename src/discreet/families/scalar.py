@@ -16,7 +16,7 @@ from discreet.families.family import (
     count_and_weight,
     entries,
     integers,
-    records,
+    table_size,
 )
 from discreet.families.records import refuse_overflow
 from discreet.privacy.guarantee import SUBSTITUTE, NotProved, Relation
@@ -56,7 +56,7 @@ class ScalarFamily(Family):
 
     def check(self, statistic: ArrayLike, n: int) -> Integers:
         (total,) = integers(statistic, 1)
-        self._refuse_outside(total, records(n))
+        self._refuse_outside(total, table_size(n))
         return np.array([total], dtype=np.int64)
 
     def project(self, statistic: ArrayLike, n: float) -> Floats:

@@ -1,0 +1,70 @@
+"""Beta–Geometric: failures before the first success."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self, final
+
+import numpy as np
+from scipy.special import betaln, xlog1py
+
+from discreet.families.beta_law import BetaLaw
+from discreet.families.family import Floats, records
+from discreet.families.parameters import Whole, rational
+from discreet.families.records import Lattice
+from discreet.privacy.guarantee import SUBSTITUTE, Relation
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from discreet.privacy.certified import Exact
+    from discreet.privacy.pairs import WorstCase
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class BetaGeometric(BetaLaw):
+    """p ~ Beta(α, β), x ∈ {0, …, upper} failures before a success, P(x) = p(1−p)^x, more clipped at the door.
+
+    Likelihood and predictive are those of unclipped counts. The posterior is Beta(α + n, β + Σx).
+    """
+
+    name: ClassVar[str] = "beta_geometric"
+    upper: Whole = Whole()  # noqa: RUF009 - a descriptor
+
+    def __post_init__(self) -> None:
+        _ = self.lattice
+
+    @property
+    def lattice(self) -> Lattice:
+        return Lattice(Fraction(0), Fraction(self.upper), Fraction(1), integral=True)
+
+    def update(self, statistic: ArrayLike, n: Exact, *, weight: Exact = 1) -> Self:
+        failures, total = self._weighted(statistic, n, weight)
+        return self._with(alpha=self.alpha + total, beta=self.beta + failures)
+
+    def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
+        """Beta(α+rn, β) against Beta(α+rn, β + rB), β the prior's: the others without a failure [SPEC §3].
+
+        A record added moves both shapes, for which no worst pair is proved.
+        """
+        from discreet.privacy.pairs import BetaSidePairs  # noqa: PLC0415
+
+        if relation is not SUBSTITUTE:
+            raise self._not_proved(relation)
+        r = rational(step, what="step")
+        return BetaSidePairs(self.alpha + r * records(n), self.beta, r * self.upper)
+
+    def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
+        count, p = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64))
+        inside = (count >= 0) & (count == np.floor(count))
+        with np.errstate(divide="ignore"):
+            return np.where(inside, np.log(p) + xlog1py(np.where(inside, count, 0.0), -p), -np.inf)
+
+    def log_predictive(self, x: ArrayLike) -> Floats:
+        """B(α+1, β+x)/B(α, β)."""
+        count = np.asarray(x, dtype=np.float64)
+        a, b = self._parameters
+        inside = (count >= 0) & (count == np.floor(count))
+        return np.where(inside, betaln(a + 1, b + np.where(inside, count, 0.0)) - betaln(a, b), -np.inf)

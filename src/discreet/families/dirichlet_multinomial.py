@@ -1,0 +1,67 @@
+"""Dirichlet–Multinomial: how a fixed number of items a record spreads over d declared categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, final
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from discreet.families.dirichlet_law import DirichletLaw
+from discreet.families.parameters import Whole
+from discreet.families.records import numbers, refuse_overflow
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.families.family import Floats, Integers
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class DirichletMultinomial(DirichletLaw):
+    """p ~ Dirichlet(α), a record is d counts of total `trials`; others are refused without being shown."""
+
+    name: ClassVar[str] = "dirichlet_multinomial"
+    trials: Whole = Whole()  # noqa: RUF009 - a descriptor
+
+    @property
+    def total_per_record(self) -> int:
+        return self.trials
+
+    def statistic(self, data: ArrayLike) -> Integers:
+        rows = numbers(data, dimensions=2)
+        if rows.shape[1] != self.dimension:
+            raise ValueError(f"a record has {self.dimension} counts, got rows of {rows.shape[1]}")
+        if not np.all(self._declared(rows)):
+            raise ValueError(f"every record must be whole counts ≥ 0 that add up to {self.trials} trials")
+        refuse_overflow(rows.shape[0], self.trials)
+        counts: Integers = rows.astype(np.int64).sum(axis=0)
+        return counts
+
+    def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
+        """m!/Πx_i! · Πp_i^{x_i}."""
+        counts, p = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64))
+        inside = self._declared(counts)
+        k = np.where(inside[..., None], counts, 0.0)
+        return np.where(inside, self._ways(k) + xlogy(k, p).sum(axis=-1), -np.inf)
+
+    def log_predictive(self, x: ArrayLike) -> Floats:
+        """m!/Πx_i! · ΠΓ(α_i+x_i)/Γ(α_i) · Γ(Σα)/Γ(Σα+m): Dirichlet–multinomial."""
+        counts = np.asarray(x, dtype=np.float64)
+        inside, a = self._declared(counts), self.natural
+        k = np.where(inside[..., None], counts, 0.0)
+        rising = (gammaln(a + k) - gammaln(a)).sum(axis=-1)
+        return np.where(
+            inside, self._ways(k) + rising + gammaln(a.sum()) - gammaln(a.sum() + self.trials), -np.inf
+        )
+
+    def _declared(self, counts: Floats) -> NDArray[np.bool_]:
+        whole = np.all((counts >= 0) & (counts == np.floor(counts)), axis=-1)
+        declared: NDArray[np.bool_] = whole & (counts.sum(axis=-1) == self.trials)
+        return declared
+
+    def _ways(self, k: Floats) -> Floats:
+        ways: Floats = gammaln(self.trials + 1) - gammaln(k + 1).sum(axis=-1)
+        return ways
