@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.certified import ball, ceiling, floor, precision
-from discreet.sampling import discrete, ideal, multivariate, noise, truncated
+from discreet.sampling import bulk, discrete, multivariate, noise, singles
 from discreet.sampling import parameters as given
-from discreet.sampling.lazy import Lazy, Real, Tape, nearest, shortened
+from discreet.sampling.batches import FINEST, LARGEST_SHAPE, Shapes
+from discreet.sampling.lazy import Tape
+from discreet.sampling.truncated import Window
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from discreet.privacy.certified import Exact
     from discreet.sampling.parameters import Numbers, Rows
     from discreet.sampling.source import Source
@@ -25,21 +28,22 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
+FEW = 256  # up to here loading the compiled kernels costs more than it saves
+
 
 def beta(source: Source, a: Exact, b: Exact, size: int, bits: int = 32) -> Floats:
     """Draw x ~ Beta(a, b) to the nearest multiple of 2^-bits"""
-    shapes = given.positive_exact(a, "a"), given.positive_exact(b, "b")
+    shapes = Shapes.of([given.positive_exact(a, "a"), given.positive_exact(b, "b")], "shapes")
     size, bits = given.check_size(size), given.check_bits(bits)
-    tape = Tape(source)
-    cells = [_cell(ideal.dirichlet(tape, shapes)[0], bits) for _ in range(size)]
-    return np.ldexp(np.array(cells, dtype=np.float64), -bits)
+    cells = _sampler(size, fine=bits > FINEST or not shapes.ordinary).dirichlet(source, shapes, size, bits)
+    return np.ldexp(cells[::2].astype(np.float64), -bits)
 
 
 def truncated_beta(  # noqa: PLR0917 (the order of scipy and of the mathematics)
     source: Source, a: Exact, b: Exact, lower: Exact, upper: Exact, size: int, bits: int = 32
 ) -> Floats:
     """Draw x ~ Beta(a, b) given lower ≤ x ≤ upper, to the nearest multiple of 2^-bits, clipped to both."""
-    window = truncated.Window(
+    window = Window(
         given.positive_exact(a, "a"),
         given.positive_exact(b, "b"),
         given.exact(lower, "lower"),
@@ -48,57 +52,52 @@ def truncated_beta(  # noqa: PLR0917 (the order of scipy and of the mathematics)
     if not 0 <= window.lower < window.upper <= 1:
         raise ValueError(f"truncation needs 0 ≤ lower < upper ≤ 1, got [{lower}, {upper}]")
     size, bits = given.check_size(size), given.check_bits(bits)
-    tape = Tape(source)
-    line = truncated.envelope(window)
-    if line is None or window.share() > truncated.FRIENDLY:
-        draws = [truncated.from_beta(tape, window) for _ in range(size)]
-    else:
-        draws = [truncated.from_envelope(tape, window, line) for _ in range(size)]
-    return _clip([_cell(x, bits) for x in draws], bits, window.lower, window.upper)
+    fine = bits > FINEST or max(window.a, window.b) > LARGEST_SHAPE
+    cells = _sampler(size, fine=fine).truncated_beta(source, window, size, bits)
+    return given.within(np.ldexp(cells.astype(np.float64), -bits), window.lower, window.upper)
 
 
 def gamma(source: Source, shape: Exact | Numbers, size: int, rate: Exact = 1) -> Floats:
     """Draw G/rate, G ~ Gamma(shape), to 24 significant bits (0 below 2^-1000); k shapes give (size, k)."""
-    shapes = given.positive_vector(np.atleast_1d(np.asarray(shape, dtype=object)), "shape")
+    scalar = np.ndim(np.asarray(shape, dtype=object)) == 0
+    shapes = Shapes.of([shape] if scalar else shape, "shape")  # type: ignore[arg-type, list-item]
     size, pace = given.check_size(size), given.positive_exact(rate, "rate")
-    tape = Tape(source)
-    values = [shortened(_quotient(ideal.gamma(tape, a), pace), 24) for _ in range(size) for a in shapes]
-    draws = np.array(values, dtype=np.float64)
-    return draws if np.ndim(np.asarray(shape, dtype=object)) == 0 else draws.reshape(size, len(shapes))
+    sampler = _sampler(size * shapes.doubles.size, fine=not shapes.ordinary)
+    draws = sampler.gamma(source, shapes, size, pace)
+    return draws if scalar else draws.reshape(size, shapes.doubles.size)
 
 
 def dirichlet(source: Source, alpha: Numbers, size: int, bits: int = 32) -> Floats:
     """θ ~ Dirichlet(α), every coordinate to the nearest multiple of 2^-bits; shape (size, d)"""
     shapes = _concentration(alpha)
-    size, bits = given.check_size(size), given.check_bits(bits)
-    tape = Tape(source)
-    cells = [[_cell(x, bits) for x in ideal.dirichlet(tape, shapes)] for _ in range(size)]
-    return np.ldexp(np.array(cells, dtype=np.float64).reshape(size, len(shapes)), -bits)
+    size, bits, d = given.check_size(size), given.check_bits(bits), shapes.doubles.size
+    sampler = _sampler(size * d, fine=bits > FINEST or not shapes.ordinary)
+    cells = sampler.dirichlet(source, shapes, size, bits)
+    return np.ldexp(cells.astype(np.float64), -bits).reshape(size, d)
 
 
 def truncated_dirichlet(source: Source, alpha: Numbers, lower: Exact, size: int, bits: int = 32) -> Floats:
     """θ ~ Dirichlet(α) given min θ ≥ lower, to the nearest multiples of 2^-bits, clipped to [lower, 1]"""
     shapes, least = _concentration(alpha), given.exact(lower, "lower")
-    size, bits = given.check_size(size), given.check_bits(bits)
-    if not 0 <= least * len(shapes) < 1:
-        raise ValueError(f"lower must lie in [0, 1/{len(shapes)}) for {len(shapes)} categories, got {lower}")
+    size, bits, d = given.check_size(size), given.check_bits(bits), shapes.doubles.size
+    if not 0 <= least * d < 1:
+        raise ValueError(f"lower must lie in [0, 1/{d}) for {d} categories, got {lower}")
     if least == 0:
         return dirichlet(source, alpha, size, bits)
-    if len(shapes) == 2:
+    if d == 2:
         first = truncated_beta(source, shapes[0], shapes[1], least, 1 - least, size, bits)
-        return _within(np.stack((first, 1 - first), axis=1), least, Fraction(1))
-    simplex, tape = truncated.simplex(shapes, least), Tape(source)
-    cells = [_cell(x, bits) for _ in range(size) for x in truncated.from_simplex(tape, simplex)]
-    return _clip(cells, bits, least, Fraction(1)).reshape(size, len(shapes))
+        return given.within(np.stack((first, 1 - first), axis=1), least, Fraction(1))
+    cells = singles.truncated_dirichlet(source, [shapes[i] for i in range(d)], least, size, bits)
+    return given.within(np.ldexp(cells.astype(np.float64), -bits), least, Fraction(1)).reshape(size, d)
 
 
 def normal(source: Source, mean: Exact, variance: Exact, size: int, grid: Exact) -> Floats:
     """Draw m + σz to the nearest multiple of the public grid (a power of two)"""
     centre, spread = given.exact(mean, "mean"), given.positive_exact(variance, "variance")
     size, step = given.check_size(size), given.dyadic_grid(grid)
-    tape = Tape(source)
-    draws = [_affine(ideal.normal(tape), centre / step, spread / step**2) for _ in range(size)]
-    return given.on_grid([nearest(x) for x in draws], step)
+    scaled = spread / step**2
+    sampler = _sampler(size, fine=scaled > 4**FINEST)
+    return given.on_grid(sampler.normal(source, centre / step, scaled, size), step)
 
 
 def normal_inverse_gamma(  # noqa: PLR0917
@@ -168,8 +167,7 @@ def discrete_laplace(source: Source, scale: Exact, size: int) -> Integers:
     width = given.positive_exact(scale, "scale")
     if width > noise.LARGEST_SCALE:
         raise ValueError("scale must be at most 10¹² so that draws fit int64; coarsen the statistic's grid")
-    tape = Tape(source)
-    return np.array([noise.laplace(tape, width) for _ in range(given.check_size(size))], dtype=np.int64)
+    return noise.laplace(source, width, given.check_size(size))
 
 
 def discrete_gaussian(source: Source, variance: Exact, size: int) -> Integers:
@@ -179,8 +177,7 @@ def discrete_gaussian(source: Source, variance: Exact, size: int) -> Integers:
         raise ValueError(
             "variance must be at most 10²⁴ so that draws fit int64; coarsen the statistic's grid"
         )
-    tape = Tape(source)
-    return np.array([noise.gaussian(tape, spread) for _ in range(given.check_size(size))], dtype=np.int64)
+    return noise.gaussian(source, spread, given.check_size(size))
 
 
 def bernoulli(source: Source, p: Exact, size: int) -> NDArray[np.bool_]:
@@ -218,31 +215,14 @@ def categorical(source: Source, log_weights: Numbers, size: int) -> Integers:
     return discrete.categorical(source, weights, given.check_size(size))
 
 
-def _cell(x: Real, bits: int) -> int:
-    return nearest(lambda: x() * 2**bits)
+def _sampler(draws: int, *, fine: bool) -> ModuleType:
+    """Kernels pay off for many draws, and their float64 has room for ordinary grids only; the law is the same."""
+    return singles if fine or draws <= FEW else bulk
 
 
-def _affine(z: Real, mean: Fraction, variance: Fraction) -> Real:
-    return Lazy(lambda: ball(mean) + ball(variance).sqrt() * z())
-
-
-def _quotient(g: Real, rate: Fraction) -> Real:
-    return Lazy(lambda: g() / ball(rate))
-
-
-def _clip(cells: list[int], bits: int, lower: Fraction, upper: Fraction) -> Floats:
-    """Bring back what rounding moved half a cell outside the public bounds: post-processing."""
-    return _within(np.ldexp(np.array(cells, dtype=np.float64), -bits), lower, upper)
-
-
-def _within(values: Floats, lower: Fraction, upper: Fraction) -> Floats:
-    with precision(128):
-        return np.clip(values, ceiling(ball(lower)), floor(ball(upper)))
-
-
-def _concentration(alpha: Numbers) -> list[Fraction]:
-    shapes = given.positive_vector(alpha, "alpha")
-    if len(shapes) < 2:
+def _concentration(alpha: Numbers) -> Shapes:
+    shapes = Shapes.of(alpha, "alpha")
+    if shapes.doubles.size < 2:
         raise ValueError("alpha needs at least two categories: with one, θ = 1 holds no information")
     return shapes
 

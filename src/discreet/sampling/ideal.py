@@ -13,6 +13,8 @@ from discreet.sampling.lazy import Lazy, Real, Tape, positive
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from discreet.sampling.lazy import Uniform
+
 THIRD = Fraction(1, 3)
 
 
@@ -23,41 +25,70 @@ def exponential(tape: Tape) -> Real:
 
 
 def normal(tape: Tape) -> Real:
-    """Draw z = √(8/e)(U₂ − ½)/U₁, accepted iff z² ≤ −4 ln U₁ (Kinderman and Monahan 1977)"""
-    while (z := _ratio_of_uniforms(tape)) is None:
+    """Draw z ~ N(0, 1) from rows of 2 uniforms."""
+    while (z := normal_attempt(*tape.uniforms(2))) is None:
         pass
     return z
 
 
-def _ratio_of_uniforms(tape: Tape) -> Real | None:
-    u, v = tape.uniform(), tape.uniform()
-    z = Lazy(lambda: (8 * arb(-1).exp()).sqrt() * (v() - arb(0.5)) / u())
+def normal_attempt(u: Uniform, v: Uniform) -> Real | None:
+    """Propose z = √(8/e)(V − ½)/U, accepted iff z² ≤ −4 ln U (Kinderman and Monahan 1977)"""
+    z = ratio(u, v)
     return z if positive(lambda: -4 * u().log() - z() ** 2) else None
 
 
+def ratio(u: Uniform, v: Uniform) -> Real:
+    return Lazy(lambda: (8 * arb(-1).exp()).sqrt() * (v() - arb(0.5)) / u())
+
+
 def gamma(tape: Tape, shape: Fraction) -> Real:
-    """Marsaglia and Tsang 2000; below shape 1, G(a) = G(a+1)·U^(1/a)"""
-    body = shape if shape >= 1 else shape + 1
-    while (value := _marsaglia_tsang(tape, body - THIRD)) is None:
+    """Draw G ~ Gamma(shape) from rows of 3 uniforms, 4 below shape 1."""
+    while (g := gamma_attempt(tape.uniforms(row_width(shape)), shape)) is None:
         pass
-    if shape >= 1:
-        return value
-    above, u = value, tape.uniform()
-    return Lazy(lambda: above() * (u().log() / ball(shape)).exp())
+    return g
 
 
-def _marsaglia_tsang(tape: Tape, d: Fraction) -> Real | None:
-    """With d = a − ⅓, t = 1 + z/(3√d): accept t > 0 iff ln U < z²/2 + d(1 − t³ + 3 ln t); G = d·t³"""
-    z = normal(tape)
-    t = Lazy(lambda: 1 + z() / (3 * ball(d).sqrt()))
+def row_width(shape: Fraction) -> int:
+    return 3 if shape >= 1 else 4
+
+
+def gamma_attempt(row: Sequence[Uniform], shape: Fraction) -> Real | None:
+    """Accept iff t > 0 and ln U₃ < z²/2 + d(1 − t³ + 3 ln t) (Marsaglia and Tsang 2000)"""
+    z = normal_attempt(row[0], row[1])
+    if z is None:
+        return None
+    normal, d = z, _body(shape)
+    t = _cube_root(z, d)
     if not positive(t):
         return None
-    u = tape.uniform()
 
     def log_ratio() -> arb:
-        return z() ** 2 / 2 + ball(d) * (1 - t() ** 3 + 3 * t().log()) - u().log()
+        return normal() ** 2 / 2 + ball(d) * (1 - t() ** 3 + 3 * t().log()) - row[2]().log()
 
-    return Lazy(lambda: ball(d) * t() ** 3) if positive(log_ratio) else None
+    return _boosted(t, row, shape) if positive(log_ratio) else None
+
+
+def gamma_value(row: Sequence[Uniform], shape: Fraction) -> Real:
+    """Return what an accepted row stands for."""
+    return _boosted(_cube_root(ratio(row[0], row[1]), _body(shape)), row, shape)
+
+
+def _body(shape: Fraction) -> Fraction:
+    """Take d = a − ⅓, where shapes below 1 start from a + 1"""
+    return shape - THIRD if shape >= 1 else shape + 1 - THIRD
+
+
+def _cube_root(z: Real, d: Fraction) -> Real:
+    """Take t = 1 + z/(3√d)"""
+    return Lazy(lambda: 1 + z() / (3 * ball(d).sqrt()))
+
+
+def _boosted(t: Real, row: Sequence[Uniform], shape: Fraction) -> Real:
+    """G = d·t³, times U₄^(1/a) below shape 1"""
+    d = _body(shape)
+    if shape >= 1:
+        return Lazy(lambda: ball(d) * t() ** 3)
+    return Lazy(lambda: ball(d) * t() ** 3 * (row[3]().log() / ball(shape)).exp())
 
 
 def dirichlet(tape: Tape, alpha: Sequence[Fraction]) -> list[Real]:

@@ -84,6 +84,9 @@ class Tape:
     def uniform(self) -> Uniform:
         return Uniform(self.source, self.word())
 
+    def uniforms(self, count: int) -> list[Uniform]:
+        return [self.uniform() for _ in range(count)]
+
     def signed(self) -> tuple[bool, Uniform]:
         """Split one word into a sign and a uniform of 63 bits."""
         word = self.word()

@@ -1,4 +1,4 @@
-"""Integer noise decided on lazily refined uniforms; also the refinement of the fast kernels."""
+"""Integer noise: geometric and rejection steps judged in float64, settled on lazily refined uniforms."""
 
 from __future__ import annotations
 
@@ -7,27 +7,34 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from discreet.privacy.certified import ball
-from discreet.sampling.lazy import Tape, positive, refine
+from discreet.sampling import batches
+from discreet.sampling.lazy import Uniform, positive, refine
 
 if TYPE_CHECKING:
+    import numpy as np
     from flint import fmpz
+    from numpy.typing import NDArray
 
-    from discreet.sampling.lazy import Uniform
+    from discreet.sampling.source import Source, Words
 
-LARGEST_SCALE = 10**12  # |x| stays below 45·10¹², far inside int64
-
-
-def laplace(tape: Tape, scale: Fraction) -> int:
-    """±⌊−s ln U⌋ with −0 rejected, since P(⌊−s ln U⌋ ≥ k) = exp(−k/s); P(x) ∝ exp(−|x|/s)"""
-    while (x := _signed_geometric(tape, scale)) is None:
-        pass
-    return x
+LARGEST_SCALE = 10**12  # |x| < 2^53 except with probability e^-9000: float64 cells and int64 are safe
 
 
-def _signed_geometric(tape: Tape, scale: Fraction) -> int | None:
-    negative, u = tape.signed()
-    k = _geometric(u, scale)
-    if negative:
+def laplace(source: Source, scale: Fraction, size: int) -> NDArray[np.int64]:
+    """P(x) ∝ exp(−|x|/s)"""
+    width = batches.double(scale)
+    kernel, (u, w) = batches.kernels().laplaces, batches.errors()
+
+    def judge(words: Words, values: NDArray[np.int64], decisions: NDArray[np.int8]) -> None:
+        kernel(words, width, values, decisions, u, w)
+
+    return batches.sieve(source, size, 1, judge, lambda row: laplace_attempt(source, row[0], scale))
+
+
+def laplace_attempt(source: Source, word: int, scale: Fraction) -> int | None:
+    """±⌊−s ln U⌋ with −0 rejected, since P(⌊−s ln U⌋ ≥ k) = exp(−k/s); the low bit of the word is the sign"""
+    k = _geometric(Uniform(source, word >> 1, 63), scale)
+    if word & 1:
         return -k if k else None
     return k
 
@@ -39,21 +46,22 @@ def _geometric(u: Uniform, scale: Fraction) -> int:
     return int(refine(floor))
 
 
-def proposal_scale(variance: Fraction) -> int:
-    """Choose t = ⌊σ⌋ + 1 (Canonne, Kamath and Steinke 2020, Algorithm 3; any t > 0 gives the same law)"""
-    return isqrt(variance.numerator // variance.denominator) + 1
+def gaussian(source: Source, variance: Fraction, size: int) -> NDArray[np.int64]:
+    """P(x) ∝ exp(−x²/(2σ²)) by rejection from Laplace(t) (Canonne, Kamath and Steinke 2020, Algorithm 3)"""
+    t = isqrt(variance.numerator // variance.denominator) + 1
+    spread = batches.double(variance)
+    kernel, (u, w) = batches.kernels().gaussians, batches.errors()
+
+    def judge(words: Words, values: NDArray[np.int64], decisions: NDArray[np.int8]) -> None:
+        kernel(words, spread, float(t), values, decisions, u, w)
+
+    return batches.sieve(source, size, 2, judge, lambda row: gaussian_attempt(source, row, variance, t))
 
 
-def gaussian(tape: Tape, variance: Fraction) -> int:
-    """Y ~ Laplace(t) accepted with exp(−(|Y| − σ²/t)²/(2σ²)): P(x) ∝ exp(−x²/(2σ²)) (CKS 2020, Theorem 23)"""
-    t = proposal_scale(variance)
-    while (x := _accepted(tape, variance, t)) is None:
-        pass
-    return x
-
-
-def _accepted(tape: Tape, variance: Fraction, t: int) -> int | None:
-    y = laplace(tape, Fraction(t))
-    exponent = (abs(y) - variance / t) ** 2 / (2 * variance)
-    u = tape.uniform()
+def gaussian_attempt(source: Source, row: list[int], variance: Fraction, t: int) -> int | None:
+    """Accept Y ~ Laplace(t) with probability exp(−(|Y| − σ²/t)²/(2σ²)); any t > 0 gives the same law"""
+    y = laplace_attempt(source, row[0], Fraction(t))
+    if y is None:
+        return None
+    exponent, u = (abs(y) - variance / t) ** 2 / (2 * variance), Uniform(source, row[1])
     return y if positive(lambda: -ball(exponent) - u().log()) else None

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.certified import Exact
+from discreet.privacy.certified import Exact, ball, ceiling, floor, precision
 
 Numbers: TypeAlias = Sequence[Exact] | NDArray[Any]
 Rows: TypeAlias = Sequence[Sequence[Exact]] | NDArray[Any]
@@ -103,5 +103,12 @@ def dyadic_grid(grid: Exact) -> Fraction:
 
 
 def on_grid(cells: list[int], grid: Fraction) -> NDArray[np.float64]:
-    """Return multiples of the grid, each the nearest double (exact below 2^53 cells)."""
-    return np.array([float(k * grid) for k in cells], dtype=np.float64)
+    """Return multiples of the grid, each the nearest double (exact below 2^53 cells), within ±2^1000."""
+    most = 2**1000 / grid
+    return np.array([float(max(min(k, most), -most) * grid) for k in cells], dtype=np.float64)
+
+
+def within(values: NDArray[np.float64], lower: Fraction, upper: Fraction) -> NDArray[np.float64]:
+    """Bring back what rounding moved half a cell outside the public bounds: post-processing."""
+    with precision(128):
+        return np.clip(values, ceiling(ball(lower)), floor(ball(upper)))

@@ -17,6 +17,8 @@ from discreet.sampling.lazy import Lazy, Real, Tape, positive
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from discreet.sampling.lazy import Uniform
+
 FRIENDLY = 0.1  # reject from the whole Beta when at least this share of it lies inside
 
 
@@ -81,16 +83,29 @@ def from_beta(tape: Tape, w: Window) -> Real:
     """Draw x ~ Beta(a, b), redrawn unless lower < x < upper"""
     while True:
         x = ideal.dirichlet(tape, (w.a, w.b))[0]
-        if _inside(x, w):
+        if inside(x, w):
             return x
 
 
-def from_envelope(tape: Tape, w: Window, e: Envelope) -> Real:
-    """Draw x = anchor ∓ E/|slope| (uniform when the slope is slight), accepted with exp(f(x) − line(x))"""
-    while True:
-        x = _proposal(tape, w, e)
-        if _inside(x, w) and _below_line(tape, x, w, e):
-            return x
+def from_line(tape: Tape, w: Window, e: Envelope) -> Real:
+    while (x := line_attempt(tape.uniform(), tape.uniform(), w, e)) is None:
+        pass
+    return x
+
+
+def line_attempt(u: Uniform, v: Uniform, w: Window, e: Envelope) -> Real | None:
+    """Propose x = anchor ∓ E/|slope|, or uniform where the slope is slight, accepted with exp(f(x) − line(x))"""
+    tilt = tilts(w, e)
+    x = _exponential(u, e) if tilt else _uniform(u, w)
+    if not inside(x, w):
+        return None
+    level = u if tilt else None  # slope·(x − anchor) = ln U for the exponential proposal
+
+    def log_ratio() -> arb:
+        line = level().log() if level is not None else ball(height(w, e))
+        return _excess(x(), w, e) - line - v().log()
+
+    return x if positive(log_ratio) else None
 
 
 def tilts(w: Window, e: Envelope) -> bool:
@@ -99,26 +114,22 @@ def tilts(w: Window, e: Envelope) -> bool:
     return abs(e.slope) * inward > 1
 
 
-def _proposal(tape: Tape, w: Window, e: Envelope) -> Real:
-    u = tape.uniform()
-    if not tilts(w, e):
-        return Lazy(lambda: ball(w.lower) + ball(w.upper - w.lower) * u())
+def height(w: Window, e: Envelope) -> Fraction:
+    """Return the line's highest point above f(anchor): what a uniform proposal must reach up to."""
+    return max(e.slope * (w.lower - e.anchor), e.slope * (w.upper - e.anchor))
+
+
+def _exponential(u: Uniform, e: Envelope) -> Real:
     return Lazy(lambda: ball(e.anchor) + u().log() / ball(e.slope))
 
 
-def _inside(x: Real, w: Window) -> bool:
+def _uniform(u: Uniform, w: Window) -> Real:
+    return Lazy(lambda: ball(w.lower) + ball(w.upper - w.lower) * u())
+
+
+def inside(x: Real, w: Window) -> bool:
     above = w.lower == 0 or positive(lambda: x() - ball(w.lower))
     return above and (w.upper == 1 or positive(lambda: ball(w.upper) - x()))
-
-
-def _below_line(tape: Tape, x: Real, w: Window, e: Envelope) -> bool:
-    u = tape.uniform()
-    slope = e.slope
-    if tilts(w, e):  # the proposal's own density already falls along the line
-        return positive(lambda: _excess(x(), w, e) - ball(slope) * (x() - ball(e.anchor)) - u().log())
-    # a flat proposal accepts under the highest point of the line's curve: f ≤ f(anchor) holds only when flat
-    height = max(slope * (w.lower - e.anchor), slope * (w.upper - e.anchor), Fraction(0))
-    return positive(lambda: _excess(x(), w, e) - ball(height) - u().log())
 
 
 def _excess(x: arb, w: Window, e: Envelope) -> arb:

@@ -1,0 +1,273 @@
+# ruff: noqa: PLR0917 (a kernel takes arrays and numbers, not objects)
+"""Loops over attempts and the rounding of what they accepted; see attempts.py for the error analysis."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from discreet.sampling.attempts import ACCEPT, COARSE, REJECT, UNSURE, gamma, log_uniform, normal
+from discreet.sampling.elementary import LOG_ERROR, log
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.sampling.source import Words
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+    Decisions = NDArray[np.int8]
+
+_FLOAT24 = np.int64(~((1 << 29) - 1))
+_SIGNED = 2.0**-63
+
+
+@njit(cache=True, error_model="numpy")
+def gammas(
+    words: Words,
+    shapes: Floats,
+    boosts: Flags,
+    i: int,
+    row: int,
+    g: Floats,
+    n: Integers,
+    e: Floats,
+    rows: Integers,
+    u: float,
+    w: float,
+) -> tuple[int, int, int]:
+    """Fill g[i:], … from words[row:] until done (REJECT), out of words (ACCEPT) or undecided (UNSURE)."""
+    k = shapes.size
+    while i < g.size:
+        if row == words.shape[0]:
+            return i, row, ACCEPT
+        decision, value, power, error = gamma(words[row], shapes[i % k], boosts[i % k], u, w)
+        if decision == UNSURE:
+            return i, row, UNSURE
+        if decision == ACCEPT:
+            g[i], n[i], e[i], rows[i] = value, power, error, row
+            i += 1
+        row += 1
+    return i, row, REJECT
+
+
+@njit(cache=True, error_model="numpy")
+def normals(words: Words, z: Floats, e: Floats, decisions: Decisions, u: float, w: float) -> None:
+    """Judge every row."""
+    for i in range(words.shape[0]):
+        decisions[i], z[i], e[i] = normal(words[i, 0], words[i, 1], u, w)
+
+
+@njit(cache=True, error_model="numpy")
+def shorten(
+    g: Floats, n: Integers, e: Floats, factor: float, shift: int, draws: Floats, sure: Flags, u: float
+) -> None:
+    """G·factor·2^shift to 24 significant bits; factor errs by u"""
+    for i in range(g.size):
+        v, ev = g[i] * factor, 1.01 * (e[i] + 6.0 * u)
+        low = (np.float64(v * (1.0 - ev)).view(np.int64) + (1 << 28)) & _FLOAT24
+        high = (np.float64(v * (1.0 + ev)).view(np.int64) + (1 << 28)) & _FLOAT24
+        sure[i] = low == high and ev <= COARSE
+        draws[i] = saturate(np.int64(low).view(np.float64), n[i] + shift)
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def saturate(value: float, power: int) -> float:
+    """value·2^power in {0} ∪ [2^-1000, 2^1000]"""
+    mantissa, exponent = math.frexp(value)
+    exponent += power
+    if exponent <= -1000:
+        return 0.0
+    return 2.0**1000 if exponent > 1000 else math.ldexp(mantissa, exponent)
+
+
+@njit(cache=True, error_model="numpy")
+def shares(g: Floats, n: Integers, e: Floats, x: Floats, ex: Floats, u: float) -> None:
+    """x_i = G_i/ΣG of one vector in place of g: the sum is compensated (TwoSum), erring by u + (K·u)² relatively"""
+    top = n[0] + math.frexp(g[0])[1]
+    for i in range(g.size):
+        top = max(top, n[i] + math.frexp(g[i])[1])
+    total, carry, weighted = 0.0, 0.0, 0.0
+    for i in range(g.size):
+        x[i] = math.ldexp(g[i], max(n[i] - top, -1000))
+        s = total + x[i]
+        back = s - total
+        carry += (total - (s - back)) + (x[i] - back)
+        total = s
+        weighted += x[i] * e[i]
+    total += carry
+    es = 1.01 * weighted / total + 4.0 * u
+    for i in range(g.size):
+        x[i] /= total
+        ex[i] = 1.01 * (e[i] + es + 2.0 * u)
+
+
+@njit(cache=True, error_model="numpy")
+def dirichlets(
+    g: Floats, n: Integers, e: Floats, width: int, bits: int, cells: Integers, sure: Flags, u: float
+) -> None:
+    """⌊x·2^bits + ½⌋ per coordinate, and whether it is certain"""
+    scale = math.ldexp(1.0, bits)
+    x, ex = np.empty(width), np.empty(width)
+    for start in range(0, g.size, width):
+        part = slice(start, start + width)
+        shares(g[part], n[part], e[part], x, ex, u)
+        for i in range(width):
+            margin = 1.01 * x[i] * (ex[i] + 2.0 * u)
+            cells[start + i], decision = cell(x[i] * scale, margin * scale + 2.0**-900)
+            sure[start + i] = decision == ACCEPT
+
+
+@njit(cache=True, error_model="numpy")
+def betas(
+    g: Floats,
+    n: Integers,
+    e: Floats,
+    lower: float,
+    upper: float,
+    bits: int,
+    cells: Integers,
+    decisions: Decisions,
+    u: float,
+) -> None:
+    """⌊x·2^bits + ½⌋ of x = G₀/(G₀ + G₁) where lower < x < upper; the bounds err by u"""
+    scale = math.ldexp(1.0, bits)
+    x, ex = np.empty(2), np.empty(2)
+    for v in range(decisions.size):
+        part = slice(2 * v, 2 * v + 2)
+        shares(g[part], n[part], e[part], x, ex, u)
+        margin = 1.01 * x[0] * (ex[0] + 2.0 * u)
+        decisions[v] = inside(x[0], margin, lower, upper, u)
+        if decisions[v] == ACCEPT:
+            cells[v], decisions[v] = cell(x[0] * scale, margin * scale + 2.0**-900)
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def inside(x: float, margin: float, lower: float, upper: float, u: float) -> int:
+    """Decide lower < x < upper; 0 and 1 bound nothing"""
+    under, over = lower - x, x - upper
+    slack = margin + 2.0 * u
+    if (lower > 0.0 and under > slack) or (upper < 1.0 and over > slack):
+        return REJECT
+    if (lower > 0.0 and not under < -slack) or (upper < 1.0 and not over < -slack):
+        return UNSURE
+    return ACCEPT
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def cell(y: float, margin: float) -> tuple[int, int]:
+    """⌊y + ½⌋ if certain"""
+    k = math.floor(y + 0.5)
+    sure = y - margin >= k - 0.5 and y + margin <= k + 0.5
+    return np.int64(k), ACCEPT if sure else UNSURE
+
+
+@njit(cache=True, error_model="numpy")
+def tilted(
+    words: Words,
+    line: Floats,
+    window: Floats,
+    bits: int,
+    cells: Integers,
+    decisions: Decisions,
+    u: float,
+    w: float,
+) -> None:
+    """Rejection under the line of truncated.Envelope.
+
+    line = (A, B, anchor, 1 − anchor, slope), window = (lower, upper, width, lower − anchor, height), each erring by u;
+    the exponential proposal is taken iff height < 0. Accept iff A ln(1 + δ/anchor) + B ln(1 − δ/(1 − anchor)) − line >
+    ln U₂ with δ = x − anchor and line = slope·δ = ln U₁ for the exponential proposal, = height for the uniform one.
+    """
+    A, B, anchor, rest, slope = line[0], line[1], line[2], line[3], line[4]
+    scale = math.ldexp(1.0, bits)
+    for i in range(words.shape[0]):
+        decisions[i] = UNSURE
+        level, el = log_uniform(words[i, 0], u, w)
+        if window[4] < 0.0:
+            delta = level / slope
+            ed = 1.01 * (el / abs(slope) + abs(delta) * 2.0 * u)
+        else:
+            chance = float(words[i, 0]) * 2.0**-64
+            delta = window[3] + window[2] * chance
+            ed = 1.01 * (window[2] * (5.0 * u + w * 2.0**-64) + 2.0 * u * (abs(window[3]) + abs(delta)))
+            level, el = window[4], 2.0 * u * window[4]
+        x = anchor + delta
+        margin = ed + 2.0 * u
+        place = inside(x, margin, window[0], window[1], u)
+        if place != ACCEPT:
+            decisions[i] = place
+            continue
+        h, eh = -level, el
+        if A != 0.0:
+            part, error = log_ratio(delta / anchor, ed / anchor, u)
+            h, eh = h + A * part, eh + abs(A) * (error + 3.0 * u * abs(part))
+        if B != 0.0:
+            part, error = log_ratio(-delta / rest, ed / rest, u)
+            h, eh = h + B * part, eh + abs(B) * (error + 3.0 * u * abs(part))
+        second, es = log_uniform(words[i, 1], u, w)
+        gap, slack = h - second, 1.01 * (eh + es + 4.0 * u * (abs(h) + abs(level) - second))
+        if gap < -slack:
+            decisions[i] = REJECT
+        elif gap > slack:
+            cells[i], decisions[i] = cell(x * scale, (margin + 2.0 * u) * scale)
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def log_ratio(p: float, ep: float, u: float) -> tuple[float, float]:
+    """ln(1 + p), p ± ep"""
+    t = 1.0 + p
+    et = 1.01 * (ep + 3.0 * u * abs(p)) + u * abs(t)
+    if not et <= COARSE * t:
+        return 0.0, np.inf
+    y = log(t)
+    return y, 1.01 * et / t + LOG_ERROR * u * abs(y)
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def laplace(word: int, scale: float, u: float, w: float) -> tuple[int, int]:
+    """±⌊−s ln U⌋, −0 rejected: the low bit is the sign, the other 63 are U"""
+    k = float(word >> np.uint64(1))
+    e = 2.0 * u + w / k
+    if not e <= COARSE:
+        return 0, UNSURE
+    level = -log(k * _SIGNED)
+    y = scale * level
+    margin = 1.01 * (scale * (1.01 * e + LOG_ERROR * u * level) + 3.0 * u * y)
+    m = math.floor(y)
+    if not (y - margin >= m and y + margin < m + 1.0):
+        return 0, UNSURE
+    if word & np.uint64(1):
+        return -np.int64(m), ACCEPT if m > 0 else REJECT
+    return np.int64(m), ACCEPT
+
+
+@njit(cache=True, error_model="numpy")
+def laplaces(words: Words, scale: float, draws: Integers, decisions: Decisions, u: float, w: float) -> None:
+    """P(x) ∝ exp(−|x|/scale)"""
+    for i in range(words.shape[0]):
+        draws[i], decisions[i] = laplace(words[i, 0], scale, u, w)
+
+
+@njit(cache=True, error_model="numpy")
+def gaussians(
+    words: Words, variance: float, scale: float, draws: Integers, decisions: Decisions, u: float, w: float
+) -> None:
+    """Accept y ~ Laplace(t) iff −ln U > (|y| − σ²/t)²/(2σ²); σ² and hence σ²/t err by 2u"""
+    centre = variance / scale
+    for i in range(words.shape[0]):
+        draws[i], decisions[i] = laplace(words[i, 0], scale, u, w)
+        if decisions[i] != ACCEPT:
+            continue
+        level, el = log_uniform(words[i, 1], u, w)
+        gap = abs(float(draws[i])) - centre
+        eg = 1.01 * (3.0 * u * centre + u * abs(gap))
+        q = gap * gap / (2.0 * variance)
+        margin = 1.01 * (el + (2.0 * abs(gap) + eg) * eg / (2.0 * variance) + 6.0 * u * q - u * level)
+        slack = -level - q
+        if not slack > margin:
+            decisions[i] = REJECT if slack < -margin else UNSURE

@@ -1,0 +1,72 @@
+"""Continuous laws one draw at a time in ball arithmetic: for few draws, fine grids and extreme shapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.privacy.certified import ball
+from discreet.sampling import ideal, reference, truncated
+from discreet.sampling.lazy import Lazy, Real, Tape, nearest, shortened
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from discreet.sampling.batches import Shapes
+    from discreet.sampling.source import Source
+
+
+def dirichlet(source: Source, shapes: Shapes, size: int, bits: int) -> NDArray[np.int64]:
+    """Cells of size·d coordinates, vector by vector"""
+    tape, alpha = Tape(source), [shapes[i] for i in range(shapes.doubles.size)]
+    draws = [_cell(x, bits) for _ in range(size) for x in ideal.dirichlet(tape, alpha)]
+    return np.array(draws, dtype=np.int64)
+
+
+def gamma(source: Source, shapes: Shapes, size: int, rate: Fraction) -> NDArray[np.float64]:
+    """G/rate to 24 significant bits, vector by vector"""
+    tape, alpha = Tape(source), [shapes[i] for i in range(shapes.doubles.size)]
+    draws = [shortened(quotient(ideal.gamma(tape, a), rate), 24) for _ in range(size) for a in alpha]
+    return np.array(draws, dtype=np.float64)
+
+
+def normal(source: Source, mean: Fraction, variance: Fraction, size: int) -> list[int]:
+    """Nearest integers to m + σz"""
+    tape = Tape(source)
+    return [nearest(affine(ideal.normal(tape), mean, variance)) for _ in range(size)]
+
+
+def truncated_beta(source: Source, w: truncated.Window, size: int, bits: int) -> NDArray[np.int64]:
+    """Cells of x ~ Beta(a, b) inside the window; by inversion where neither proposal is any good"""
+    tape, line = Tape(source), truncated.envelope(w)
+    if w.share() > truncated.FRIENDLY:
+        draws = [_cell(truncated.from_beta(tape, w), bits) for _ in range(size)]
+    elif line is not None:
+        draws = [_cell(truncated.from_line(tape, w, line), bits) for _ in range(size)]
+    else:
+        draws = [reference.truncated_beta_cell(tape.uniform(), w, bits) for _ in range(size)]
+    return np.array(draws, dtype=np.int64)
+
+
+def truncated_dirichlet(
+    source: Source, alpha: list[Fraction], lower: Fraction, size: int, bits: int
+) -> NDArray[np.int64]:
+    """Cells of size·d coordinates, all ideal ones at least `lower`"""
+    tape, simplex = Tape(source), truncated.simplex(alpha, lower)
+    draws = [_cell(x, bits) for _ in range(size) for x in truncated.from_simplex(tape, simplex)]
+    return np.array(draws, dtype=np.int64)
+
+
+def _cell(x: Real, bits: int) -> int:
+    return nearest(lambda: x() * 2**bits)
+
+
+def affine(z: Real, mean: Fraction, variance: Fraction) -> Real:
+    return Lazy(lambda: ball(mean) + ball(variance).sqrt() * z())
+
+
+def quotient(g: Real, rate: Fraction) -> Real:
+    return Lazy(lambda: g() / ball(rate))
