@@ -18,8 +18,10 @@ from discreet.families.family import (
     Sensitivity,
     count_and_weight,
     credible,
+    one_vector,
     records,
     table_size,
+    to_project,
 )
 from discreet.families.parameters import exactly, rational
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Relation
@@ -86,11 +88,9 @@ class DirichletLaw(Family):
 
     def project(self, statistic: ArrayLike, n: float) -> Floats:
         """Nearest point of {s ≥ 0, Σs = n·m} in Euclidean distance, O(d log d)."""
-        if not n >= 0:
-            raise ValueError("a statistic can be projected only for n ≥ 0 records; clip a noisy n first")
-        s = np.asarray(statistic, dtype=np.float64)
+        s, total = one_vector(statistic, self.dimension), float(to_project(n) * self.total_per_record)
         descending = np.sort(s)[::-1]
-        excess = (np.cumsum(descending) - n * self.total_per_record) / np.arange(1, s.size + 1)
+        excess = (np.cumsum(descending) - total) / np.arange(1, s.size + 1)
         nearest: Floats = np.maximum(s - excess[np.flatnonzero(descending >= excess)[-1]], 0.0)
         return nearest
 
@@ -102,7 +102,7 @@ class DirichletLaw(Family):
         return self.sensitivity(ADD_REMOVE)
 
     def split(self, joint: ArrayLike) -> tuple[Floats, float]:
-        counts = np.asarray(joint, dtype=np.float64)
+        counts = one_vector(joint, self.dimension)
         return counts, float(counts.sum()) / self.total_per_record
 
     def _counts(self, statistic: ArrayLike) -> NDArray[Any]:

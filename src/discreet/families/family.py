@@ -36,16 +36,17 @@ class Sensitivity:
     @classmethod
     def of(cls, l1: int, l2_squared: int, linf: int) -> Sensitivity:
         """Doubles at or above the integers l1 and linf and the root of l2_squared."""
-        return cls(_at_least(Fraction(l1)), root_above(Fraction(l2_squared)), _at_least(Fraction(linf)))
+        return cls(double_above(Fraction(l1)), root_above(Fraction(l2_squared)), double_above(Fraction(linf)))
 
     def beside(self, count: int) -> Sensitivity:
         """Return the joint sensitivity when one more coordinate moves by `count` at the same time."""
         l2_squared = Fraction(self.l2) ** 2 + count**2
-        l1 = _at_least(Fraction(self.l1) + count)
-        return Sensitivity(l1, root_above(l2_squared), max(self.linf, _at_least(Fraction(count))))
+        l1 = double_above(Fraction(self.l1) + count)
+        return Sensitivity(l1, root_above(l2_squared), max(self.linf, double_above(Fraction(count))))
 
 
-def _at_least(x: Fraction) -> float:
+def double_above(x: Fraction) -> float:
+    """Return the least double at or above x."""
     guess = float(x)
     return guess if Fraction(guess) >= x else math.nextafter(guess, math.inf)
 
@@ -241,6 +242,21 @@ def integers(statistic: ArrayLike, size: int) -> list[int]:
             "the statistic must be whole numbers, in units of the grid, as `statistic` returns it"
         )
     return [s.numerator for s in exact]
+
+
+def one_vector(values: ArrayLike, size: int) -> Floats:
+    """Return a noisy statistic as doubles, refused without being shown."""
+    flat = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if flat.shape != (size,) or not np.all(np.isfinite(flat)):
+        raise ValueError(f"a noisy statistic of this family must be {size} finite numbers")
+    return flat
+
+
+def to_project(n: Exact) -> Fraction:
+    """Return n ≥ 0 exactly; a noisy n may be neither whole nor positive, and must be clipped first."""
+    if not 0 <= n < math.inf:
+        raise ValueError("a statistic can be projected only for n ≥ 0 records; clip a noisy n first")
+    return exactly(n)
 
 
 def credible(level: float) -> Floats:

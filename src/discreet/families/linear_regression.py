@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
-from discreet.families.family import Floats, Integers, Sensitivity, integers, table_size
+from discreet.families.family import (
+    Floats,
+    Integers,
+    Sensitivity,
+    integers,
+    one_vector,
+    table_size,
+    to_project,
+)
 from discreet.families.matrices import floats, nearest_semidefinite, pack, unpack, unpack_exact
 from discreet.families.parameters import Grid, Rational, exactly
 from discreet.families.records import Ball, default_grid
@@ -95,9 +103,8 @@ class BayesianLinearRegression(RegressionLaw):
 
     def project(self, statistic: ArrayLike, n: float) -> Floats:
         """Nearest semidefinite matrix, its trace at most nR²."""
-        if not n >= 0:
-            raise ValueError("a statistic can be projected only for n ≥ 0 records; clip a noisy n first")
-        return pack(nearest_semidefinite(unpack(statistic), n * self.count_unit))
+        moments = unpack(one_vector(statistic, self.units.size))
+        return pack(nearest_semidefinite(moments, float(to_project(n) * self.count_unit)))
 
     # --- prior and posterior ------------
     def update(self, statistic: ArrayLike, n: Exact, *, weight: Exact = 1) -> Self:

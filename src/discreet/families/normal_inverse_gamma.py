@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
-from discreet.families.family import Floats, Integers, Sensitivity, integers, table_size
+from discreet.families.family import (
+    Floats,
+    Integers,
+    Sensitivity,
+    integers,
+    one_vector,
+    table_size,
+    to_project,
+)
 from discreet.families.normal_inverse_gamma_law import NormalInverseGammaLaw
 from discreet.families.parameters import Grid, Rational, power_of_two_above
 from discreet.families.records import Lattice, default_grid, refuse_overflow
@@ -115,12 +123,10 @@ class NormalInverseGamma(NormalInverseGammaLaw):
 
         The hull of (q, q²) lies between the parabola and its chord; the clip is vertical, not Euclidean.
         """
-        if not n >= 0:
-            raise ValueError("a statistic can be projected only for n ≥ 0 records; clip a noisy n first")
-        if n == 0:
+        first, second = one_vector(statistic, 2).tolist()
+        if to_project(n) == 0:
             return np.zeros(2)
         (low, high), K = self._ends, self._balance
-        first, second = np.asarray(statistic, dtype=np.float64).tolist()
         first = min(max(first / K, n * low), n * high)
         floor = first**2 / n * (1 + 2.0**-50)  # above the rational value, so that `update` accepts it
         return np.array(

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
-from discreet.families.family import Floats, Integers, Sensitivity, integers, table_size
+from discreet.families.family import (
+    Floats,
+    Integers,
+    Sensitivity,
+    integers,
+    one_vector,
+    table_size,
+    to_project,
+)
 from discreet.families.matrices import floats, nearest_semidefinite, pack, unpack, unpack_exact
 from discreet.families.normal_inverse_wishart_law import NormalInverseWishartLaw
 from discreet.families.parameters import Grid, Rational, exactly, power_of_two_above
@@ -108,10 +116,8 @@ class NormalInverseWishart(NormalInverseWishartLaw):
 
     def project(self, statistic: ArrayLike, n: float) -> Floats:
         """‖Σq‖ ≤ nR; then Σqqᵀ − ΣqΣqᵀ/n to the nearest semidefinite matrix, trace at most nR² − ‖Σq‖²/n."""
-        if not n >= 0:
-            raise ValueError("a statistic can be projected only for n ≥ 0 records; clip a noisy n first")
-        flat, d, K = np.asarray(statistic, dtype=np.float64), self.dimension, self._balance
-        if n == 0:
+        flat, d, K = one_vector(statistic, self.units.size), self.dimension, self._balance
+        if to_project(n) == 0:
             return np.zeros(flat.size)
         longest = n * self.ball.largest
         first = flat[:d] / K * (longest / max(float(np.linalg.norm(flat[:d])) / K, longest))

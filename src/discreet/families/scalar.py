@@ -14,9 +14,12 @@ from discreet.families.family import (
     Integers,
     Sensitivity,
     count_and_weight,
+    double_above,
     entries,
     integers,
+    one_vector,
     table_size,
+    to_project,
 )
 from discreet.families.records import refuse_overflow
 from discreet.privacy.guarantee import SUBSTITUTE, NotProved, Relation
@@ -60,11 +63,10 @@ class ScalarFamily(Family):
         return np.array([total], dtype=np.int64)
 
     def project(self, statistic: ArrayLike, n: float) -> Floats:
-        """Clip to [n·low, n·high]."""
-        if not n >= 0:
-            raise ValueError("a statistic can be projected only for n ≥ 0 records; clip a noisy n first")
-        low, high = n * self.lattice.low, n * self.lattice.high
-        return np.clip(np.asarray(statistic, dtype=np.float64).reshape(1), low, high)
+        """Clip to [n·low, n·high], both ends rounded inward so that `update` accepts the result."""
+        count = to_project(n)
+        high = -double_above(-count * self.lattice.high)
+        return np.clip(one_vector(statistic, 1), double_above(count * self.lattice.low), high)
 
     def joint(self, statistic: ArrayLike, n: int) -> Integers:
         """(S − n·low, n·high − S): one record moves it by (q − low, high − q), of L1 norm high − low."""
@@ -76,7 +78,7 @@ class ScalarFamily(Family):
         return self.sensitivity(SUBSTITUTE)
 
     def split(self, joint: ArrayLike) -> tuple[Floats, float]:
-        low, high = np.asarray(joint, dtype=np.float64).reshape(2).tolist()
+        low, high = one_vector(joint, 2).tolist()
         n = (low + high) / (self.lattice.high - self.lattice.low)
         return np.array([low + n * self.lattice.low]), n
 

@@ -15,6 +15,7 @@ from discreet.families.family import (
     Sensitivity,
     count_and_weight,
     entries,
+    one_vector,
     table_size,
 )
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Relation
@@ -46,7 +47,7 @@ class VectorFamily(Family):
         return self.sensitivity(ADD_REMOVE).beside(self.count_unit)
 
     def split(self, joint: ArrayLike) -> tuple[Floats, float]:
-        flat = np.asarray(joint, dtype=np.float64)
+        flat = one_vector(joint, self.units.size + 1)
         return flat[:-1], float(flat[-1]) / self.count_unit
 
     def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:  # noqa: ARG002
