@@ -1,9 +1,11 @@
 # ruff: noqa: PLR0917 (a kernel takes arrays and numbers, not objects)
-"""Rejection kernels in float64 with running error bounds: each decision is certain, or left to ball arithmetic.
+# mypy: disable-error-code="untyped-decorator,no-any-return"
+"""Attempts in float64 with running error bounds: each decision is certain, or left to ball arithmetic.
 
-A row of 64-bit words is one attempt; word k stands for every uniform in [k, k+1]·2^-64. Bounds are first order with a
-factor ≥ 1.01 to spare, which covers second-order terms because whatever errs by more than COARSE is left undecided.
-`u` is the unit roundoff and `w` the width of a word in last places, both multiplied by the test hook `inflate`.
+A row of 64-bit words is one attempt; word k stands for every uniform in [k, k+1]·2^-64. Bounds are first
+order with a factor ≥ 1.01 to spare, which covers second-order terms because whatever errs by more than COARSE
+is left undecided. `u` is the unit roundoff, `w` the width of a word in last places, both times the test hook
+INFLATE.
 """
 
 from __future__ import annotations
@@ -67,8 +69,8 @@ def log_acceptance(
 ) -> tuple[float, float]:
     """H = z²/2 + d(1 − t³ + 3 ln t), x = t − 1 = z/(3√d), and its absolute error.
 
-    Near 0 the terms cancel: h = −3d x⁴(¼ − x/5 + x²/6 − …); for |x| ≤ 1/16 the bracket is ≥ 0.23, the first term left out
-    is x¹³/17 < 2^-56, and x·(bracket)'/bracket ≤ 0.08.
+    Near 0 the terms cancel: h = −3d x⁴(¼ − x/5 + x²/6 − …); for |x| ≤ 1/16 the bracket is ≥ 0.23, the first
+    term left out is x¹³/17 < 2^-56, and x·(bracket)'/bracket ≤ 0.08.
     """
     if abs(x) <= 0.0625:
         s = 1.0 / 16.0

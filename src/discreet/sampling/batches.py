@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from flint import arb
 
 from discreet.sampling import ideal
 from discreet.sampling.lazy import Real, Uniform, refine
@@ -17,6 +16,7 @@ from discreet.sampling.lazy import Real, Uniform, refine
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from flint import arb
     from numpy.typing import NDArray
 
     from discreet.sampling.parameters import Numbers
@@ -37,7 +37,7 @@ def kernels() -> Any:  # noqa: ANN401 (numba's functions carry no types)
 
 
 def errors() -> tuple[float, float]:
-    """Unit roundoff and the width of a word, in the kernels' terms."""
+    """Return the unit roundoff and the width of a word, in the kernels' terms."""
     return INFLATE * 2.0**-53, INFLATE * 1.01
 
 
@@ -158,7 +158,7 @@ class Normals:
     def __init__(self, source: Source, count: int) -> None:
         self._source = source
         self._known: dict[int, Real] = {}
-        parts = []
+        parts: list[tuple[NDArray[np.float64], NDArray[np.float64], Words]] = []
         while (have := sum(part[0].size for part in parts)) < count:
             parts.append(self._judge(have, count - have))
         self.z, self.e = (np.concatenate([part[k] for part in parts] or [np.empty(0)]) for k in (0, 1))

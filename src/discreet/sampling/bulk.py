@@ -124,7 +124,7 @@ def root(x: Fraction) -> float:
 
 
 def truncated_beta(source: Source, w: truncated.Window, size: int, bits: int) -> Cells:
-    """Cells of x ~ Beta(a, b) inside the window: from the whole Beta, or under a line when little of it is inside"""
+    """Cells of x ~ Beta(a, b) inside the window: from the whole Beta, or under a line where that is rare"""
     line = truncated.envelope(w)
     if w.share() > truncated.FRIENDLY:
         return _from_beta(source, w, size, bits)
@@ -152,7 +152,8 @@ def _inside(gammas: Gammas, w: truncated.Window, bits: int) -> Cells:
         x = ideal.normalised([gammas.real(2 * int(v)), gammas.real(2 * int(v) + 1)])[0]
         decisions[v] = truncated.inside(x, w)
         cells[v] = _cell(x, bits) if decisions[v] else 0
-    return cells[decisions == 1]
+    kept: Cells = cells[decisions == 1]
+    return kept
 
 
 def _from_line(source: Source, w: truncated.Window, e: truncated.Envelope, size: int, bits: int) -> Cells:

@@ -1,7 +1,8 @@
+# mypy: disable-error-code="untyped-decorator,return-value"
 """Logarithm and exponential from IEEE basic operations, with proved error bounds (numba, never fast-math).
 
-Throughout u = 2^-53 is the unit roundoff: each of + − × ÷ √ errs relatively by at most u. A fused multiply-add
-would only be more accurate. Library functions promise nothing, hence these.
+Throughout u = 2^-53 is the unit roundoff: each of + − × ÷ √ errs relatively by at most u. A fused
+multiply-add would only be more accurate. Library functions promise nothing, hence these.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ _HALF_ROOT = 1.4142135623730951
 def log(x: float) -> float:
     """Return ln x for a normal x > 0: x = 2ⁿm, m ∈ [√½, √2), ln m = 2 artanh(s), s = (m−1)/(m+1).
 
-    Bound: m − 1 is exact (Sterbenz), so s errs by 2u and s² by 5u relatively; |s| ≤ 0.1716, and the first term
-    left out is s²⁴/25 < 2^-65. The bracket is 1 + c with 0 ≤ c < 0.0101, so ln m errs by < 2u + 1.1u + u < 5u.
-    n·high is exact, n·low errs by < 2^-10·3u; n ≠ 0 implies |ln x| ≥ 0.3465 and |n| ln 2 ≤ 3|ln x|, so the two
-    sums add at most 2u·(3 + 1) + 0.01u, and 5u + 8u + 0.01u < 16u.
+    Bound: m − 1 is exact (Sterbenz), so s errs by 2u and s² by 5u relatively; |s| ≤ 0.1716, the first term
+    left out is s²⁴/25 < 2^-65, the bracket is 1 + c, 0 ≤ c < 0.0101, so ln m errs by < 2u + 1.1u + u < 5u.
+    n·high is exact, n·low errs by < 2^-10·3u; n ≠ 0 implies |ln x| ≥ 0.3465 and |n| ln 2 ≤ 3|ln x|, so the
+    two sums add at most 2u·(3 + 1) + 0.01u, and 5u + 8u + 0.01u < 16u.
     """
     bits = np.float64(x).view(np.int64)
     n = (bits >> 52) - 1023
@@ -59,7 +60,7 @@ def log(x: float) -> float:
 
 @njit(cache=True, error_model="numpy", inline="always")
 def exp(y: float) -> tuple[float, int]:
-    """Return (m, n) with m·2ⁿ = exp(y), m ∈ [0.7, 1.42), for |y| ≤ EXP_RANGE.
+    """Return m, n such that m·2ⁿ = eʸ, m ∈ [0.7, 1.42), for |y| ≤ EXP_RANGE.
 
     Bound: n·high is exact and so is y − n·high (Sterbenz, or n = 0); n·low and its subtraction err by
     < u|r| + 2^-64, so r errs by < 0.8u. Taylor to degree 13 leaves out < 0.3466¹⁴/14!·1.42 < 0.1u. The terms'

@@ -35,7 +35,8 @@ def beta(source: Source, a: Exact, b: Exact, size: int, bits: int = 32) -> Float
     """Draw x ~ Beta(a, b) to the nearest multiple of 2^-bits"""
     shapes = Shapes.of([given.positive_exact(a, "a"), given.positive_exact(b, "b")], "shapes")
     size, bits = given.check_size(size), given.check_bits(bits)
-    cells = _sampler(size, fine=bits > FINEST or not shapes.ordinary).dirichlet(source, shapes, size, bits)
+    sampler = _sampler(2 * size, fine=bits > FINEST or not shapes.ordinary)
+    cells: Integers = sampler.dirichlet(source, shapes, size, bits)
     return np.ldexp(cells[::2].astype(np.float64), -bits)
 
 
@@ -63,7 +64,7 @@ def gamma(source: Source, shape: Exact | Numbers, size: int, rate: Exact = 1) ->
     shapes = Shapes.of([shape] if scalar else shape, "shape")  # type: ignore[arg-type, list-item]
     size, pace = given.check_size(size), given.positive_exact(rate, "rate")
     sampler = _sampler(size * shapes.doubles.size, fine=not shapes.ordinary)
-    draws = sampler.gamma(source, shapes, size, pace)
+    draws: Floats = sampler.gamma(source, shapes, size, pace)
     return draws if scalar else draws.reshape(size, shapes.doubles.size)
 
 
@@ -72,7 +73,7 @@ def dirichlet(source: Source, alpha: Numbers, size: int, bits: int = 32) -> Floa
     shapes = _concentration(alpha)
     size, bits, d = given.check_size(size), given.check_bits(bits), shapes.doubles.size
     sampler = _sampler(size * d, fine=bits > FINEST or not shapes.ordinary)
-    cells = sampler.dirichlet(source, shapes, size, bits)
+    cells: Integers = sampler.dirichlet(source, shapes, size, bits)
     return np.ldexp(cells.astype(np.float64), -bits).reshape(size, d)
 
 
@@ -216,7 +217,7 @@ def categorical(source: Source, log_weights: Numbers, size: int) -> Integers:
 
 
 def _sampler(draws: int, *, fine: bool) -> ModuleType:
-    """Kernels pay off for many draws, and their float64 has room for ordinary grids only; the law is the same."""
+    """Kernels pay off for many draws and have room for ordinary grids only; the law is the same."""
     return singles if fine or draws <= FEW else bulk
 
 

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="untyped-decorator,no-any-return,return-value"
 # ruff: noqa: PLR0917 (a kernel takes arrays and numbers, not objects)
 """Loops over attempts and the rounding of what they accepted; see attempts.py for the error analysis."""
 
@@ -87,7 +88,7 @@ def saturate(value: float, power: int) -> float:
 
 @njit(cache=True, error_model="numpy")
 def shares(g: Floats, n: Integers, e: Floats, x: Floats, ex: Floats, u: float) -> None:
-    """x_i = G_i/ΣG of one vector in place of g: the sum is compensated (TwoSum), erring by u + (K·u)² relatively"""
+    """Set x_i = G_i/ΣG for one vector; the sum is compensated (TwoSum), erring by u + (K·u)²"""
     top = n[0] + math.frexp(g[0])[1]
     for i in range(g.size):
         top = max(top, n[i] + math.frexp(g[i])[1])
@@ -179,9 +180,10 @@ def tilted(
 ) -> None:
     """Rejection under the line of truncated.Envelope.
 
-    line = (A, B, anchor, 1 − anchor, slope), window = (lower, upper, width, lower − anchor, height), each erring by u;
-    the exponential proposal is taken iff height < 0. Accept iff A ln(1 + δ/anchor) + B ln(1 − δ/(1 − anchor)) − line >
-    ln U₂ with δ = x − anchor and line = slope·δ = ln U₁ for the exponential proposal, = height for the uniform one.
+    line = (A, B, anchor, 1 − anchor, slope), window = (lower, upper, width, lower − anchor, height), each
+    erring by u; the exponential proposal is taken iff height < 0. With δ = x − anchor, accept iff
+    A ln(1 + δ/anchor) + B ln(1 − δ/(1 − anchor)) − ℓ > ln U₂, where ℓ = slope·δ = ln U₁ for the exponential
+    proposal and ℓ = height for the uniform one.
     """
     A, B, anchor, rest, slope = line[0], line[1], line[2], line[3], line[4]
     scale = math.ldexp(1.0, bits)

@@ -104,7 +104,7 @@ def dyadic_grid(grid: Exact) -> Fraction:
 
 def on_grid(cells: list[int], grid: Fraction) -> NDArray[np.float64]:
     """Return multiples of the grid, each the nearest double (exact below 2^53 cells), within ±2^1000."""
-    most = 2**1000 / grid
+    most = math.floor(2**1000 / grid)
     return np.array([float(max(min(k, most), -most) * grid) for k in cells], dtype=np.float64)
 
 

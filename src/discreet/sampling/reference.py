@@ -1,6 +1,6 @@
 """Certified inversion: the cell of F⁻¹(U) whose two edges ball arithmetic puts on either side of U.
 
-Slow, and independent of the rejection samplers, which are checked against it. A guess from floats only saves time.
+Slow, and independent of the rejection samplers, which are checked against it. Floats only guess.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LARGE_SHAPE = 10**5
 
 
 def invert(exceeds: Callable[[int], bool], guess: int, least: int | None, most: int | None) -> int:
-    """Return the largest k in [least, most] such that U exceeds edge k, where U exceeds `least` and not `most` + 1.
+    """Return the largest k such that U exceeds edge k; it exceeds edge `least` but not edge `most` + 1.
 
     Gallops from the guess in steps 1, 2, 4, …, then bisects.
     """
@@ -66,7 +66,7 @@ def truncated_beta_cell(u: Uniform, w: Window, bits: int) -> int:
     def exceeds(k: int) -> bool:
         edge = (k - HALF) / 2**bits
         if not w.lower < edge < w.upper:
-            return edge <= w.lower
+            return bool(edge <= w.lower)
         return positive(lambda: _conditional(u(), w, edge))
 
     return invert(exceeds, _guess(u, w, bits), math.floor(w.lower * 2**bits), math.ceil(w.upper * 2**bits))
@@ -129,7 +129,7 @@ def incomplete_gamma(a: Fraction, x: Fraction) -> arb:
 
 
 def _ordinal(x: float) -> int:
-    """Number the doubles of 24 significant bits in order."""
+    """Return the rank of a double of 24 significant bits among its like."""
     mantissa, exponent = math.frexp(x)
     return (exponent << 23) + int(mantissa * 2**24) - 2**23
 

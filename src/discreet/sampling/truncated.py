@@ -94,7 +94,7 @@ def from_line(tape: Tape, w: Window, e: Envelope) -> Real:
 
 
 def line_attempt(u: Uniform, v: Uniform, w: Window, e: Envelope) -> Real | None:
-    """Propose x = anchor ∓ E/|slope|, or uniform where the slope is slight, accepted with exp(f(x) − line(x))"""
+    """Accept x = anchor ∓ E/|slope|, or a uniform x where the slope is slight, with exp(f(x) − line(x))"""
     tilt = tilts(w, e)
     x = _exponential(u, e) if tilt else _uniform(u, w)
     if not inside(x, w):
