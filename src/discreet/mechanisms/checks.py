@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.sampling.parameters import exact
+from discreet.sampling import parameters
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
 
 LARGEST = 2**62  # value plus noise stays within 64 bits
+
+
+def exact(x: Exact, what: str) -> Fraction:
+    """Return the rational that a number is; refuses NaN, infinities, and text that looks like a number."""
+    if not isinstance(x, Real):
+        raise ValueError(f"{what} must be a finite number: an int, a float or a Fraction")  # noqa: TRY004 - as NaN
+    return parameters.exact(x, what)
 
 
 def positive(x: Exact, what: str) -> Fraction:

@@ -13,8 +13,8 @@ from discreet.mechanisms.basic import BasicMechanism
 from discreet.mechanisms.calibration import least_noise
 from discreet.mechanisms.checks import epsilon_point, integers, positive, probability, reals, whole
 from discreet.mechanisms.laplace import default_grid
-from discreet.mechanisms.laws import BITS, line_divergence
-from discreet.privacy.certified import Exact, ball, ceiling, floor, precision
+from discreet.mechanisms.laws import BITS, at_least, line_divergence
+from discreet.privacy.certified import Exact, ball, ceiling, precision
 from discreet.privacy.guarantees import GaussianDP, ZeroCDP
 from discreet.sampling import exact
 from discreet.sampling.parameters import dyadic_grid
@@ -106,7 +106,7 @@ class Gaussian(BasicMechanism):
         x, y, s = Fraction(value), Fraction(neighbour), Fraction(self.sigma)
         cuts = [(x + y) / 2 + epsilon_point(epsilon) * s * s / (x - y)] if x != y else []
         with precision(BITS):
-            return floor(line_divergence(_normal_below(x, s), _normal_below(y, s), cuts, epsilon))
+            return at_least(line_divergence(_normal_below(x, s), _normal_below(y, s), cuts, epsilon))
 
     def tail_probability(self, threshold: Exact, coordinates: int = 1) -> float:
         """P(‖noise‖_∞ ≥ x) = 1 − erf(x/(σ√2))^k for the ideal draw, rounded up"""
@@ -184,7 +184,7 @@ class DiscreteGaussian(BasicMechanism):
                 self._weight(z) - factor * self._weight(z + d)
                 for z in range(first, max(first, 0) + self._reach())
             )
-            return max(0.0, floor(sum(terms, arb(0)) / self._total()))
+            return at_least(sum(terms, arb(0)) / self._total())
 
     def _weight(self, z: int) -> arb:
         return ball(-Fraction(z * z) / (2 * Fraction(self.variance))).exp()

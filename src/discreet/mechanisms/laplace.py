@@ -10,16 +10,17 @@ import numpy as np
 
 from discreet.mechanisms.basic import BasicMechanism
 from discreet.mechanisms.calibration import least_noise
-from discreet.mechanisms.checks import integers, positive, probability, reals, whole
+from discreet.mechanisms.checks import epsilon_point, integers, positive, probability, reals, whole
 from discreet.mechanisms.laplace_cells import laplace_cells
 from discreet.mechanisms.laws import (
     BITS,
+    at_least,
     finite_divergence,
     laplace_below,
     laplace_crossings,
     line_divergence,
 )
-from discreet.privacy.certified import Exact, ball, ceiling, floor, precision
+from discreet.privacy.certified import Exact, ball, ceiling, precision
 from discreet.privacy.guarantees import PureDP
 from discreet.sampling import exact
 from discreet.sampling.source import SYSTEM
@@ -104,9 +105,9 @@ class Laplace(BasicMechanism):
         """Of the ideal draws, which bounds that of the rounded ones; 1 − e^{(ε−d/b)/2} at distance d."""
         b = Fraction(self.scale)
         left, right = Fraction(value), Fraction(neighbour)
-        cuts = laplace_crossings((left, b), (right, b), float(epsilon))
+        cuts = laplace_crossings((left, b), (right, b), float(epsilon_point(epsilon)))
         with precision(BITS):
-            return floor(line_divergence(laplace_below(left, b), laplace_below(right, b), cuts, epsilon))
+            return at_least(line_divergence(laplace_below(left, b), laplace_below(right, b), cuts, epsilon))
 
     def tail_probability(self, threshold: Exact, coordinates: int = 1) -> float:
         """P(‖noise‖_∞ ≥ x) = 1 − (1 − e^{−x/b})^k for the ideal draw, rounded up"""

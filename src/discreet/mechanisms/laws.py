@@ -29,7 +29,12 @@ def finite_divergence(
 ) -> float:
     """Σ_y (P(y) − e^ε Q(y))₊"""
     with precision(BITS):
-        return floor(positive_parts(zip(left(), right(), strict=True), epsilon))
+        return at_least(positive_parts(zip(left(), right(), strict=True), epsilon))
+
+
+def at_least(x: arb) -> float:
+    """Return the greatest double below a divergence, which is never negative."""
+    return max(0.0, floor(x))
 
 
 def positive_parts(cells: Iterable[tuple[arb, arb]], epsilon: Exact) -> arb:

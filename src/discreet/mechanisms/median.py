@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.mechanisms.checks import finite, positive
-from discreet.sampling.parameters import exact
+from discreet.mechanisms.checks import exact, finite, positive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

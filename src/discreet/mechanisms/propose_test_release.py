@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 import numpy as np
 
 from discreet.mechanisms.basic import BasicMechanism
-from discreet.mechanisms.checks import positive, probability
+from discreet.mechanisms.checks import epsilon_point, positive, probability
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.laplace_cells import laplace_cells
-from discreet.mechanisms.laws import BITS, laplace_below, laplace_crossings, line_divergence, positive_parts
+from discreet.mechanisms.laws import (
+    BITS,
+    at_least,
+    laplace_below,
+    laplace_crossings,
+    line_divergence,
+    positive_parts,
+)
 from discreet.mechanisms.median import Interval, SortedSample
 from discreet.privacy.certified import Exact, ball, ceiling, floor, precision
 from discreet.privacy.guarantee import SUBSTITUTE, Unreachable
@@ -133,11 +140,11 @@ class ProposeTestRelease(BasicMechanism):
         centers = [Fraction(s.median) for s in samples]
         with precision(BITS):
             p, q = (self._pass(s.distance_to_reach(self.cells)) for s in samples)
-            level = float(epsilon) + float((q / p).log())
+            level = float(epsilon_point(epsilon)) + float((q / p).log())
             cuts = laplace_crossings((centers[0], self.scale), (centers[1], self.scale), level)
             left, right = (laplace_below(c, self.scale) for c in centers)
             released = line_divergence(lambda x: p * left(x), lambda x: q * right(x), cuts, epsilon)
-            return floor(released + positive_parts([(1 - p, 1 - q)], epsilon))
+            return at_least(released + positive_parts([(1 - p, 1 - q)], epsilon))
 
     def tail_bound(self, probability_above: Exact) -> float:
         """P(|release − median| ≥ (b/ε₂) ln(1/t) + g/2 | released) ≤ t"""

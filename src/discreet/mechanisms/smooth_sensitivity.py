@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self, final
 
 from discreet.mechanisms.basic import BasicMechanism
-from discreet.mechanisms.checks import positive, probability, whole
+from discreet.mechanisms.checks import epsilon_point, positive, probability, whole
 from discreet.mechanisms.laplace_cells import laplace_cells
-from discreet.mechanisms.laws import BITS, laplace_below, laplace_crossings, line_divergence
+from discreet.mechanisms.laws import BITS, at_least, laplace_below, laplace_crossings, line_divergence
 from discreet.mechanisms.median import Interval, SortedSample
 from discreet.privacy.certified import Exact, ball, ceiling, decide, floor, largest, precision
 from discreet.privacy.guarantee import SUBSTITUTE, Unreachable
@@ -157,9 +157,9 @@ class SmoothSensitivityMedian(BasicMechanism):
     def hockey_stick(self, value: ArrayLike, neighbour: ArrayLike, epsilon: Exact) -> float:
         """Of the ideal draws, which bounds that of the rounded ones."""
         left, right = self._law(value), self._law(neighbour)
-        cuts = laplace_crossings(left, right, float(epsilon))
+        cuts = laplace_crossings(left, right, float(epsilon_point(epsilon)))
         with precision(BITS):
-            return floor(line_divergence(laplace_below(*left), laplace_below(*right), cuts, epsilon))
+            return at_least(line_divergence(laplace_below(*left), laplace_below(*right), cuts, epsilon))
 
     def tail_bound(self, probability_above: Exact, smooth_sensitivity: Exact) -> float:
         """P(|release − median| ≥ (S/α) ln(1/t) + g/2) ≤ t for data whose smooth sensitivity is at most S"""
