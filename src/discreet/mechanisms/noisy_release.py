@@ -36,7 +36,7 @@ class NoisyRelease:
     def posterior(self, *, model: Family | None = None, project: bool = True, reading: str = "naive") -> Any:  # noqa: ANN401
         """Read the release, as often as you like, under any prior (`model`) of the same family and bounds."""
         prior = self.model if model is None else model
-        if _encoding(prior) != _encoding(self.model):
+        if prior is not self.model and _encoding(prior) != _encoding(self.model):
             raise ValueError(
                 f"the release holds a statistic of {type(self.model).__name__}: read it under a prior of "
                 "that family with the same bounds and grid"
