@@ -28,12 +28,13 @@ INFLATE = (
 CHUNK = 1 << 17  # rows judged at once
 FINEST = 40  # a grid finer than 2^-40 leaves float64 too little room
 LARGEST_SHAPE = 2.0**60
+FEW = 256  # up to so many draws, loading the compiled kernels costs more than it saves
 _REJECT, _ACCEPT, _UNSURE = 0, 1, 2
 
 
-def kernels() -> Any:  # noqa: ANN401 (numba's functions carry no types)
+def kernels(name: str = "fast") -> Any:  # noqa: ANN401 (numba's functions carry no types)
     """Import numba's kernels on first use."""
-    return importlib.import_module("discreet.sampling.fast")
+    return importlib.import_module(f"discreet.sampling.{name}")
 
 
 def errors() -> tuple[float, float]:
@@ -195,6 +196,11 @@ def _signed_double(x: Real) -> float:
         return None if known is None else math.copysign(math.ldexp(*known), float(x().mid()))
 
     return refine(parts)
+
+
+def leave_open(_words: Words, _values: NDArray[np.int64], decisions: NDArray[np.int8]) -> None:
+    """Judge nothing."""
+    decisions[:] = _UNSURE
 
 
 def sieve(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb
@@ -13,6 +13,7 @@ from discreet.privacy.certified import ball, precision
 from discreet.sampling import ideal, singles, truncated
 from discreet.sampling.batches import CHUNK, Gammas, Normals, Shapes, double, errors, kernels, sieve
 from discreet.sampling.lazy import Real, Uniform, cell, nearest, shortened
+from discreet.sampling.simplices import truncated_dirichlet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.sampling.multivariate import NormalInverseGamma
     from discreet.sampling.source import Source, Words
 
     Cells = NDArray[np.int64]
+
+__all__ = ["dirichlet", "gamma", "normal", "normal_inverse_gamma", "truncated_beta", "truncated_dirichlet"]
 
 _MANY = 4096  # coordinates whose reals are better not all kept
 
@@ -93,21 +97,29 @@ def _scaled(x: Fraction) -> tuple[float, int]:
     return double(x / 2**n if n >= 0 else x * 2**-n), n
 
 
-def normal(source: Source, mean: Fraction, variance: Fraction, size: int) -> list[int]:
+def normal(source: Source, mean: Fraction, variance: Fraction, size: int) -> NDArray[Any]:
     """Nearest integers to m + σz; the integer part of m is kept apart from the float"""
-    whole = math.floor(mean)
-    part, spread = mean - whole, root(variance)
-    cells: list[int] = []
-    for count in chunks(size, 1):
-        z = Normals(source, count)
-        y = double(part) + spread * z.z
-        u = errors()[0]
-        margin = 1.01 * (np.abs(spread * z.z) * (z.e + 6 * u) + 3 * u * (np.abs(y) + 1))
-        near, sure = nearest_cells(y, margin)
-        for i in np.flatnonzero(~sure):
-            near[i] = nearest(singles.affine(z.real(int(i)), part, variance))
-        cells.extend(whole + int(k) for k in near)
-    return cells
+    parts = [_normal(Normals(source, count), mean, variance) for count in chunks(size, 1)]
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+
+
+def _normal(z: Normals, mean: Fraction, variance: Fraction) -> NDArray[Any]:
+    whole, u = math.floor(mean), errors()[0]
+    part, noise = mean - whole, root(variance) * z.z
+    y = double(part) + noise
+    near, sure = nearest_cells(y, 1.01 * (np.abs(noise) * (z.e + 6 * u) + 3 * u * (np.abs(y) + 1)))
+    settled = {int(i): nearest(singles.affine(z.real(int(i)), mean, variance)) for i in np.flatnonzero(~sure)}
+    return _offset(near, np.array([whole], dtype=object), settled)
+
+
+def _offset(near: Cells, whole: NDArray[Any], settled: dict[int, int]) -> NDArray[Any]:
+    """Near + whole with the settled ones in place; in Python's integers only where int64 is too small"""
+    small = all(abs(int(k)) < 2**62 for k in [*whole, *settled.values()])
+    cells: NDArray[Any] = near + whole.astype(np.int64) if small else near.astype(object) + whole
+    flat = cells.reshape(-1)
+    for i, k in settled.items():
+        flat[i] = k
+    return flat
 
 
 def nearest_cells(y: NDArray[np.float64], margin: NDArray[np.float64]) -> tuple[Cells, NDArray[np.bool_]]:
@@ -121,6 +133,50 @@ def root(x: Fraction) -> float:
     """√x, erring by at most 2u"""
     with precision(128):
         return float(ball(x).sqrt())
+
+
+def normal_inverse_gamma(
+    source: Source, law: NormalInverseGamma, size: int
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Cells of size·d locations, and variances to 24 significant bits, of the same ideal draws"""
+    cells: list[NDArray[Any]] = [np.empty(0, dtype=np.int64)]
+    variances = [np.empty(0)]
+    for count in chunks(size, 1 + len(law.mean)):
+        gammas = Gammas(source, Shapes.of([law.shape], "shape"), count)
+        part, spread = _jointly(gammas, Normals(source, count * len(law.mean)), law)
+        cells.append(part)
+        variances.append(spread)
+    return np.concatenate(cells), np.concatenate(variances)
+
+
+def _jointly(g: Gammas, z: Normals, law: NormalInverseGamma) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    d, u = len(law.mean), errors()[0]
+    factor, shift = _scaled(law.scale)
+    spread, sure = np.empty(g.g.size), np.empty(g.g.size, dtype=np.bool_)
+    kernels().shorten(1 / g.g, -g.n, g.e + u, factor, shift, spread, sure, u)
+    wholes = [math.floor(m / law.grid) for m in law.mean]
+    parts = np.array([double(m / law.grid - k) for m, k in zip(law.mean, wholes, strict=True)])
+    step, error = _spread_out(z, law)
+    with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of doubles is left open below
+        sigma = np.sqrt(np.ldexp(factor / g.g, np.clip(shift - g.n, -2000, 2000)))[:, None]
+        y = parts + sigma * step
+        margin = 1.01 * (sigma * (error + np.abs(step) * (g.e[:, None] + 6 * u)) + 3 * u * (np.abs(y) + 1))
+        near, certain = nearest_cells(y, margin)
+    settled: dict[int, int] = {}
+    for i in np.flatnonzero(~(sure & certain.all(axis=1))).tolist():
+        location, spread[i] = law.rounded(g.real(i), [z.real(i * d + j) for j in range(d)])
+        settled.update(enumerate(location, i * d))
+    return _offset(near, np.array(wholes, dtype=object), settled), spread
+
+
+def _spread_out(z: Normals, law: NormalInverseGamma) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """L⁻ᵀz/grid and its absolute error, row by row"""
+    d, u = len(law.mean), errors()[0]
+    factor = np.array(law.transposed_inverse()) / float(law.grid)
+    rows = z.z.reshape(-1, d)
+    terms = np.abs(factor)[None] * np.abs(rows)[:, None]
+    error = np.einsum("rij,rj->ri", terms, z.e.reshape(-1, d) + (d + 4) * u)
+    return np.einsum("ij,rj->ri", factor, rows), 1.01 * error
 
 
 def truncated_beta(source: Source, w: truncated.Window, size: int, bits: int) -> Cells:
@@ -146,7 +202,7 @@ def _from_beta(source: Source, w: truncated.Window, size: int, bits: int) -> Cel
 def _inside(gammas: Gammas, w: truncated.Window, bits: int) -> Cells:
     rows = gammas.g.size // 2
     cells, decisions = np.zeros(rows, dtype=np.int64), np.empty(rows, dtype=np.int8)
-    edges = double(w.lower), double(w.upper)
+    edges = _bounds(w)
     kernels().betas(gammas.g, gammas.n, gammas.e, *edges, bits, cells, decisions, errors()[0])
     for v in np.flatnonzero(decisions == 2):
         x = ideal.normalised([gammas.real(2 * int(v)), gammas.real(2 * int(v) + 1)])[0]
@@ -156,12 +212,16 @@ def _inside(gammas: Gammas, w: truncated.Window, bits: int) -> Cells:
     return kept
 
 
+def _bounds(w: truncated.Window) -> tuple[float, float]:
+    """Doubles that are 0 and 1 only where the window has no bound."""
+    lower, upper = double(w.lower), double(w.upper)
+    return max(lower, 2.0**-1000) if w.lower else 0.0, min(upper, 1 - 2.0**-53) if w.upper < 1 else 1.0
+
+
 def _from_line(source: Source, w: truncated.Window, e: truncated.Envelope, size: int, bits: int) -> Cells:
     height = -1.0 if truncated.tilts(w, e) else double(truncated.height(w, e))
     line = np.array([double(x) for x in (w.a - 1, w.b - 1, e.anchor, 1 - e.anchor, e.slope)])
-    window = np.array(
-        [double(x) for x in (w.lower, w.upper, w.upper - w.lower, w.lower - e.anchor)] + [height]
-    )
+    window = np.array([*_bounds(w), double(w.upper - w.lower), double(w.lower - e.anchor), height])
     kernel, (u, width) = kernels().tilted, errors()
 
     def judge(words: Words, cells: Cells, decisions: NDArray[np.int8]) -> None:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from discreet.sampling import bulk, discrete, multivariate, noise, singles
 from discreet.sampling import parameters as given
-from discreet.sampling.batches import FINEST, LARGEST_SHAPE, Shapes
+from discreet.sampling.batches import FEW, FINEST, LARGEST_SHAPE, Shapes
 from discreet.sampling.lazy import Tape
-from discreet.sampling.truncated import Window
+from discreet.sampling.truncated import Window, simplex_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
-
-FEW = 256  # up to here loading the compiled kernels costs more than it saves
 
 
 def beta(source: Source, a: Exact, b: Exact, size: int, bits: int = 32) -> Floats:
@@ -88,7 +86,9 @@ def truncated_dirichlet(source: Source, alpha: Numbers, lower: Exact, size: int,
     if d == 2:
         first = truncated_beta(source, shapes[0], shapes[1], least, 1 - least, size, bits)
         return given.within(np.stack((first, 1 - first), axis=1), least, Fraction(1))
-    cells = singles.truncated_dirichlet(source, [shapes[i] for i in range(d)], least, size, bits)
+    simplex = simplex_of([shapes[i] for i in range(d)], least)
+    sampler = _sampler(size * d, fine=bits > FINEST or not shapes.ordinary)
+    cells: Integers = sampler.truncated_dirichlet(source, simplex, size, bits)
     return given.within(np.ldexp(cells.astype(np.float64), -bits), least, Fraction(1)).reshape(size, d)
 
 
@@ -123,10 +123,10 @@ def regression(  # noqa: PLR0917
     a, b = given.positive_exact(shape, "shape"), given.positive_exact(scale, "scale")
     size, step = given.check_size(size), given.dyadic_grid(grid)
     given.check_dimension(len(centre), len(inverse))
-    tape, root = Tape(source), multivariate.cholesky(inverse)
-    pairs = [multivariate.normal_inverse_gamma(tape, centre, root, a, b, step, 24) for _ in range(size)]
-    locations = given.on_grid([k for location, _ in pairs for k in location], step)
-    return locations.reshape(size, len(centre)), np.array([v for _, v in pairs], dtype=np.float64)
+    law = multivariate.NormalInverseGamma(centre, multivariate.cholesky(inverse), a, b, step)
+    sampler = _sampler(size * (1 + len(centre)), fine=a > LARGEST_SHAPE)
+    cells, variances = sampler.normal_inverse_gamma(source, law, size)
+    return given.on_grid(cells, step).reshape(size, len(centre)), variances
 
 
 def inverse_wishart(source: Source, degrees: Exact, scale: Rows, size: int, bits: int = 32) -> Floats:
@@ -158,7 +158,7 @@ def normal_inverse_wishart(  # noqa: PLR0917
     pairs = [
         multivariate.normal_inverse_wishart(tape, centre, kappa, nu, root, step, bits) for _ in range(size)
     ]
-    locations = given.on_grid([k for location, _ in pairs for k in location], step)
+    locations = given.on_grid(given.integers([k for location, _ in pairs for k in location]), step)
     spreads = np.array([s for _, s in pairs], dtype=np.float64)
     return locations.reshape(size, n), spreads.reshape(size, n, n)
 

@@ -8,7 +8,8 @@ Rounding, the same for every data set: locations to the nearest multiple of the 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
 
 from flint import arb
 
@@ -46,21 +47,44 @@ def _dot(x: Sequence[arb], y: Sequence[arb]) -> arb:
     return sum((a * b for a, b in zip(x, y, strict=True)), arb(0))
 
 
-def normal_inverse_gamma(  # noqa: PLR0917
-    tape: Tape, mean: Vector, root: Lazy[Balls], shape: Fraction, scale: Fraction, grid: Fraction, bits: int
-) -> tuple[Location, float]:
-    """σ² = b/G_a, μ = m + σL⁻ᵀz, Λ = LLᵀ: σ² ~ InvGamma(a, b), μ|σ² ~ N(m, σ²Λ⁻¹), rounded jointly"""
-    g = ideal.gamma(tape, shape)
-    z = [ideal.normal(tape) for _ in mean]
+@final
+@dataclass(frozen=True)
+class NormalInverseGamma:
+    """σ² ~ InvGamma(a, b), μ|σ² ~ N(m, σ²Λ⁻¹): σ² = b/G_a, μ = m + σL⁻ᵀz, Λ = LLᵀ; rounded jointly"""
 
-    def rounded() -> tuple[Location, float] | None:
-        variance = ball(scale) / g()
-        step = _solve_transposed(root(), [x() for x in z])
-        location = _cells([ball(m) + variance.sqrt() * s for m, s in zip(mean, step, strict=True)], grid)
-        spread = significant(variance, bits)
-        return None if location is None or spread is None else (location, spread)
+    mean: Vector
+    root: Lazy[Balls]
+    shape: Fraction
+    scale: Fraction
+    grid: Fraction
 
-    return refine(rounded)
+    def draw(self, tape: Tape) -> tuple[Location, float]:
+        g = ideal.gamma(tape, self.shape)
+        return self.rounded(g, [ideal.normal(tape) for _ in self.mean])
+
+    def rounded(self, g: Real, z: Sequence[Real]) -> tuple[Location, float]:
+        """Round the ideal pair: cells of μ, and σ² to 24 significant bits."""
+
+        def attempt() -> tuple[Location, float] | None:
+            variance = ball(self.scale) / g()
+            step = _solve_transposed(self.root(), [x() for x in z])
+            at = [ball(m) + variance.sqrt() * s for m, s in zip(self.mean, step, strict=True)]
+            location, spread = _cells(at, self.grid), significant(variance, 24)
+            return None if location is None or spread is None else (location, spread)
+
+        return refine(attempt)
+
+    def transposed_inverse(self) -> list[list[float]]:
+        """L⁻ᵀ as doubles erring by u relatively"""
+        n = len(self.mean)
+        units = [[arb(int(i == j)) for i in range(n)] for j in range(n)]
+
+        def columns() -> list[list[float]] | None:
+            solved = [_solve_transposed(self.root(), unit) for unit in units]
+            fine = all(x.is_zero() or x.rel_accuracy_bits() > 60 for column in solved for x in column)
+            return [[float(x) for x in column] for column in solved] if fine else None
+
+        return [list(row) for row in zip(*refine(columns), strict=True)]
 
 
 def _solve_transposed(L: Balls, z: list[arb]) -> list[arb]:

@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 
     from discreet.sampling.source import Source, Words
 
+LEAST_VARIANCE = 1e-280  # below, doubles lose their relative accuracy
 LARGEST_SCALE = 10**12  # |x| < 2^53 except with probability e^-9000: float64 cells and int64 are safe
 
 
 def laplace(source: Source, scale: Fraction, size: int) -> NDArray[np.int64]:
     """P(x) ∝ exp(−|x|/s)"""
     width = batches.double(scale)
-    kernel, (u, w) = batches.kernels().laplaces, batches.errors()
 
     def judge(words: Words, values: NDArray[np.int64], decisions: NDArray[np.int8]) -> None:
-        kernel(words, width, values, decisions, u, w)
+        batches.kernels().laplaces(words, width, values, decisions, *batches.errors())
 
-    return batches.sieve(source, size, 1, judge, lambda row: laplace_attempt(source, row[0], scale))
+    chosen = judge if size > batches.FEW else batches.leave_open
+    return batches.sieve(source, size, 1, chosen, lambda row: laplace_attempt(source, row[0], scale))
 
 
 def laplace_attempt(source: Source, word: int, scale: Fraction) -> int | None:
@@ -50,12 +51,12 @@ def gaussian(source: Source, variance: Fraction, size: int) -> NDArray[np.int64]
     """P(x) ∝ exp(−x²/(2σ²)) by rejection from Laplace(t) (Canonne, Kamath and Steinke 2020, Algorithm 3)"""
     t = isqrt(variance.numerator // variance.denominator) + 1
     spread = batches.double(variance)
-    kernel, (u, w) = batches.kernels().gaussians, batches.errors()
 
     def judge(words: Words, values: NDArray[np.int64], decisions: NDArray[np.int8]) -> None:
-        kernel(words, spread, float(t), values, decisions, u, w)
+        batches.kernels().gaussians(words, spread, float(t), values, decisions, *batches.errors())
 
-    return batches.sieve(source, size, 2, judge, lambda row: gaussian_attempt(source, row, variance, t))
+    chosen = judge if size > batches.FEW and spread > LEAST_VARIANCE else batches.leave_open
+    return batches.sieve(source, size, 2, chosen, lambda row: gaussian_attempt(source, row, variance, t))
 
 
 def gaussian_attempt(source: Source, row: list[int], variance: Fraction, t: int) -> int | None:

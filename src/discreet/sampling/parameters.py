@@ -102,10 +102,18 @@ def dyadic_grid(grid: Exact) -> Fraction:
     return value
 
 
-def on_grid(cells: list[int], grid: Fraction) -> NDArray[np.float64]:
+def on_grid(cells: NDArray[Any], grid: Fraction) -> NDArray[np.float64]:
     """Return multiples of the grid, each the nearest double (exact below 2^53 cells), within ±2^1000."""
+    if cells.dtype == np.int64 and (cells.size == 0 or np.abs(cells).max() <= 2**53):
+        return np.ldexp(cells.astype(np.float64), math.frexp(float(grid))[1] - 1)
     most = math.floor(2**1000 / grid)
-    return np.array([float(max(min(k, most), -most) * grid) for k in cells], dtype=np.float64)
+    return np.array([float(max(min(int(k), most), -most) * grid) for k in cells], dtype=np.float64)
+
+
+def integers(values: list[int]) -> NDArray[Any]:
+    """Return int64 where they fit and Python's integers where not."""
+    fits = all(abs(k) < 2**62 for k in values)
+    return np.array(values, dtype=np.int64 if fits else object)
 
 
 def within(values: NDArray[np.float64], lower: Fraction, upper: Fraction) -> NDArray[np.float64]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.privacy.certified import ball
 from discreet.sampling import ideal, reference, truncated
 from discreet.sampling.lazy import Lazy, Real, Tape, nearest, shortened
+from discreet.sampling.parameters import integers
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.sampling.batches import Shapes
+    from discreet.sampling.multivariate import NormalInverseGamma
     from discreet.sampling.source import Source
 
 
@@ -33,10 +35,10 @@ def gamma(source: Source, shapes: Shapes, size: int, rate: Fraction) -> NDArray[
     return np.array(draws, dtype=np.float64)
 
 
-def normal(source: Source, mean: Fraction, variance: Fraction, size: int) -> list[int]:
+def normal(source: Source, mean: Fraction, variance: Fraction, size: int) -> NDArray[Any]:
     """Nearest integers to m + σz"""
     tape = Tape(source)
-    return [nearest(affine(ideal.normal(tape), mean, variance)) for _ in range(size)]
+    return integers([nearest(affine(ideal.normal(tape), mean, variance)) for _ in range(size)])
 
 
 def truncated_beta(source: Source, w: truncated.Window, size: int, bits: int) -> NDArray[np.int64]:
@@ -52,12 +54,22 @@ def truncated_beta(source: Source, w: truncated.Window, size: int, bits: int) ->
 
 
 def truncated_dirichlet(
-    source: Source, alpha: list[Fraction], lower: Fraction, size: int, bits: int
+    source: Source, simplex: truncated.Simplex, size: int, bits: int
 ) -> NDArray[np.int64]:
     """Cells of size·d coordinates, all ideal ones at least `lower`"""
-    tape, simplex = Tape(source), truncated.simplex(alpha, lower)
+    tape = Tape(source)
     draws = [_cell(x, bits) for _ in range(size) for x in truncated.from_simplex(tape, simplex)]
     return np.array(draws, dtype=np.int64)
+
+
+def normal_inverse_gamma(
+    source: Source, law: NormalInverseGamma, size: int
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Cells of size·d locations, and variances"""
+    tape = Tape(source)
+    pairs = [law.draw(tape) for _ in range(size)]
+    cells = integers([k for location, _ in pairs for k in location])
+    return cells, np.array([v for _, v in pairs], dtype=np.float64)
 
 
 def _cell(x: Real, bits: int) -> int:

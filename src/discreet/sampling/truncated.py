@@ -160,7 +160,7 @@ class Simplex:
     rates: tuple[Fraction, ...]
 
 
-def simplex(alpha: Sequence[Fraction], lower: Fraction) -> Simplex:
+def simplex_of(alpha: Sequence[Fraction], lower: Fraction) -> Simplex:
     """Hold the coordinates that lie mostly below `lower`; any choice gives the same law."""
     total = float(sum(alpha))
     largest = max(range(len(alpha)), key=lambda i: alpha[i])
@@ -186,30 +186,56 @@ def _hold(alpha: tuple[Fraction, ...], lower: Fraction, held: list[int]) -> Simp
 
 
 def from_simplex(tape: Tape, s: Simplex) -> list[Real]:
-    while (theta := _attempt(tape, s)) is None:
-        pass
-    return theta
+    while True:
+        over = held_attempt(tape.uniforms(len(s.held) + 1), s)
+        if over is None:
+            continue
+        theta = free_attempt(over, [ideal.gamma(tape, s.alpha[i]) for i in s.free], s)
+        if theta is not None:
+            return theta
 
 
-def _attempt(tape: Tape, s: Simplex) -> list[Real] | None:
-    over = [_overshoot(tape, rate) for rate in s.rates]
-    room = Lazy(lambda: ball(s.room) - sum((x() for x in over), arb(0)))
-    if s.held and not (
-        positive(lambda: room() - ball(len(s.free) * s.lower)) and _holds(tape, s, over, room)
-    ):
-        return None
-    shares = ideal.dirichlet(tape, [s.alpha[i] for i in s.free])
-    theta: dict[int, Real] = {i: _shifted(x, s.lower) for i, x in zip(s.held, over, strict=True)}
-    for i, share in zip(s.free, shares, strict=True):
-        theta[i] = _scaled(share, room)
+def held_attempt(row: Sequence[Uniform], s: Simplex) -> list[Real] | None:
+    """Overshoots x_i = E_i/c_i of the held, accepted iff room > |I|·lower and
+
+    ln U < M[ln(room/R) + 1 − room/R] + Σ k_i[ln(1 + x_i/lower) − (x_i/lower)·1(k_i > 0)], k_i = α_i − 1.
+    """
+    over = overshoots(row, s)
+    left = room(over, s)
+
+    def log_ratio() -> arb:
+        t = left() / ball(s.room)
+        total = ball(s.power) * (t.log() + 1 - t)
+        for i, x in zip(s.held, over, strict=True):
+            k, part = s.alpha[i] - 1, x() / ball(s.lower)
+            total += ball(k) * ((1 + part).log() - (part if k > 0 else 0))
+        return total - row[-1]().log()
+
+    fits = positive(lambda: left() - ball(len(s.free) * s.lower)) and (not over or positive(log_ratio))
+    return over if fits else None
+
+
+def overshoots(row: Sequence[Uniform], s: Simplex) -> list[Real]:
+    def over(u: Uniform, rate: Fraction) -> Real:
+        return Lazy(lambda: -u().log() / ball(rate))
+
+    return [over(u, rate) for u, rate in zip(row[:-1], s.rates, strict=True)]
+
+
+def room(over: Sequence[Real], s: Simplex) -> Real:
+    """Return what the held leave to the free: 1 − Σθ_B."""
+    return Lazy(lambda: ball(s.room) - sum((x() for x in over), arb(0)))
+
+
+def free_attempt(over: Sequence[Real], gammas: Sequence[Real], s: Simplex) -> list[Real] | None:
+    """θ of all coordinates in their own order, unless a free one falls below `lower`"""
+    left = room(over, s)
+    theta = {i: _shifted(x, s.lower) for i, x in zip(s.held, over, strict=True)}
+    for i, share in zip(s.free, ideal.normalised(gammas), strict=True):
+        theta[i] = _scaled(share, left)
         if not positive(_shifted(theta[i], -s.lower)):
             return None
     return [theta[i] for i in range(len(s.alpha))]
-
-
-def _overshoot(tape: Tape, rate: Fraction) -> Real:
-    e = ideal.exponential(tape)
-    return Lazy(lambda: e() / ball(rate))
 
 
 def _shifted(x: Real, by: Fraction) -> Real:
@@ -218,18 +244,3 @@ def _shifted(x: Real, by: Fraction) -> Real:
 
 def _scaled(x: Real, by: Real) -> Real:
     return Lazy(lambda: x() * by())
-
-
-def _holds(tape: Tape, s: Simplex, over: Sequence[Real], room: Real) -> bool:
-    """Accept iff ln U < M[ln(room/R) + Σx/R] + Σ k_i[ln(1 + x_i/lower) − (x_i/lower)·1(k_i > 0)]"""
-    u = tape.uniform()
-
-    def log_ratio() -> arb:
-        R = ball(s.room)
-        total = ball(s.power) * ((room() / R).log() + 1 - room() / R)
-        for i, x in zip(s.held, over, strict=True):
-            k, part = s.alpha[i] - 1, x() / ball(s.lower)
-            total += ball(k) * ((1 + part).log() - (part if k > 0 else 0))
-        return total - u().log()
-
-    return positive(log_ratio)
