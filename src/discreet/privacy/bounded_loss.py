@@ -52,7 +52,7 @@ class PureDP(Guarantee):
         slack = probability("delta", delta)
         if self.delta(0) <= slack:
             return 0.0
-        return max(0.0, above(lambda: pure_epsilon(self.loss, ball(slack))))
+        return min(upward(self.loss), max(0.0, above(lambda: pure_epsilon(self.loss, ball(slack)))))
 
     def delta(self, epsilon: Exact) -> float:
         asked = nonnegative("epsilon", epsilon)
@@ -171,7 +171,7 @@ class BoundedRange(Guarantee):
         slack = probability("delta", delta)
         if self.delta(0) <= slack:
             return 0.0
-        return max(0.0, above(lambda: range_epsilon(self.loss, ball(slack))))
+        return min(upward(self.loss), max(0.0, above(lambda: range_epsilon(self.loss, ball(slack)))))
 
     def delta(self, epsilon: Exact) -> float:
         asked = nonnegative("epsilon", epsilon)

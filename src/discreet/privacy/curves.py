@@ -126,18 +126,17 @@ class GroupProfile:
 def below(
     stronger: Guarantee, curve: Callable[[float], float], limit: float, *, evaluations: int = 1024
 ) -> bool:
-    """Prove R(α) ≤ curve(α) on all of (1, limit]; False when `evaluations` do not suffice.
+    """Prove R(α) ≤ curve(α) on all of (1, limit); False when `evaluations` do not suffice.
 
     R is nondecreasing, so R(b) ≤ curve(a) settles every order in [a, b]; intervals that fail are halved.
     Beyond the largest order of an unlimited curve the pure bound, if any, settles the rest.
     """
-    first, last = math.nextafter(1.0, 2.0), limit
+    first = math.nextafter(1.0, 2.0)
+    last = limit if curve(limit) < math.inf else math.nextafter(limit, 1.0)  # nothing is promised at a pole
     if limit == math.inf:
-        last, ceiling_loss = 2.0**60, stronger.epsilon(0)
-        if not ceiling_loss <= curve(last):
+        last = 2.0**60
+        if not stronger.epsilon(0) <= curve(last):
             return False
-    elif not stronger.renyi(limit) <= curve(math.nextafter(limit, 1.0)):
-        return False
     pending = [(first, last)]
     for _ in range(evaluations):
         if not pending:

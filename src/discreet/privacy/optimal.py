@@ -229,7 +229,7 @@ def _split(at: Floats, weights: Floats, step: float) -> tuple[int, Floats]:
 def _convolve(long: Floats, part: Floats) -> tuple[Floats, float]:
     """Direct product of two positive arrays and a bound on its relative error."""
     atoms = np.flatnonzero(part)
-    if atoms.size > 16:
+    if 4 * atoms.size > part.size:  # dense
         return np.convolve(long, part), (min(long.size, part.size) + 2) * UNIT + LIBM
     out = np.zeros(long.size + part.size - 1)
     for i in atoms.tolist():
