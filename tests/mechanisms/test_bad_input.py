@@ -102,6 +102,7 @@ def test_probabilities_of_one_and_more(bad):
         (lambda: KaryRandomizedResponse(2.5, 1), "integer"),
         (lambda: KaryRandomizedResponse(1, 1), "at least 2"),
         (lambda: Gaussian(1, 1, grid=0.3), "power of two"),
+        (lambda: Gaussian(1, 1, grid=2.0**-41), "at least σ"),
         (lambda: Exponential(1, 1, spread=3), "at most twice"),
         (lambda: Exponential(1, 1, log_base=(0, NAN)), "finite"),
         (lambda: RandomizedResponse(0.5, 0.5), "would not depend on the data"),

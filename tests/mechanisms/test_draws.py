@@ -92,6 +92,19 @@ def test_real_noise_follows_its_law(mechanism, law, wrong):
     assert kstest(draws, wrong.cdf).pvalue < LEVEL
 
 
+def test_gaussian_vectors_round_the_sum_on_and_off_the_grid():
+    """Centers beside the grid (⅓, −⅔) and on it, in one release on a coarse grid: P(cell) of each, by Φ."""
+    mechanism = Gaussian(1, 1, grid=1)
+    centers = [Fraction(1, 3), Fraction(-2, 3), Fraction(5)]
+    draws = mechanism.release(np.array(centers * 8000, dtype=object), SeededSource(27)).reshape(8000, 3)
+    for column, center in zip(draws.T, centers, strict=True):
+        cells = np.arange(-12, 13)
+        law = np.diff(norm(float(center), 1).cdf(np.append(cells, 13) - 0.5))
+        assert p_value((column + 12).astype(int), law) > LEVEL
+        wrong = np.diff(norm(float(round(center)) + 0.1, 1).cdf(np.append(cells, 13) - 0.5))
+        assert p_value((column + 12).astype(int), wrong) < LEVEL
+
+
 @pytest.mark.parametrize("scale", [Fraction(1, 5), Fraction(3), Fraction(2) ** 45])
 def test_laplace_cells_round_the_ideal_draw(scale):
     """Also where every draw must be refined (scales beyond 2^39 cells), and off-grid centers."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 
+FINEST = 40  # noise beyond 2^53 cells would be rounded apart from the value: 8192σ, never in any universe
+
 
 def classic_sigma(epsilon: Exact, delta: Exact, sensitivity: Exact = 1) -> float:
     """Δ₂√(2 ln(1.25/δ))/ε, rounded up: for comparison only, proved for ε ≤ 1 [Dwork, Roth 2014, Thm A.1]."""
@@ -58,7 +60,10 @@ class Gaussian(BasicMechanism):
     def __post_init__(self) -> None:
         positive(self.sensitivity, "the L2 sensitivity")
         positive(self.sigma, "sigma")
-        dyadic_grid(self.step)
+        if not dyadic_grid(self.step) * 2**FINEST >= Fraction(self.sigma):
+            raise ValueError(
+                f"the grid must be at least σ·2^-{FINEST}, got {self.grid!r}: finer gains nothing"
+            )
 
     @classmethod
     def calibrate(cls, *, target: Guarantee, sensitivity: Exact, grid: Exact | None = None) -> Self:
@@ -82,19 +87,26 @@ class Gaussian(BasicMechanism):
     def release(self, value: ArrayLike, source: Source | None = None) -> Any:  # noqa: ANN401 - array or scalar
         """Independent noise on every coordinate; multiples of the grid."""
         flat, shape = reals(value, "the value")
-        draws = (
-            [self._draw(x, 1, source)[0] for x in flat]
-            if len(set(flat)) > 1
-            else self._draw(flat[0], len(flat), source)
-        )
-        return np.asarray(draws, dtype=np.float64).reshape(shape)[()]
+        return self._noisy(flat, source).reshape(shape)[()]
 
     def releases(self, value: Exact, size: int, source: Source | None = None) -> NDArray[np.float64]:
         (center,), _ = reals(np.asarray(value, dtype=object), "the value")
-        return self._draw(center, size, source)
+        return self._noisy([center] * size, source)
 
-    def _draw(self, center: Fraction, size: int, source: Source | None) -> NDArray[np.float64]:
-        return exact.normal(source or SYSTEM, center, Fraction(self.sigma) ** 2, size, self.step)
+    def _noisy(self, centers: list[Fraction], source: Source | None) -> NDArray[np.float64]:
+        """round_g(c + z) = g⌊c/g⌋ + round_g(c mod g + z), so centers with one remainder share a call."""
+        g, square = self.step, Fraction(self.sigma) ** 2
+        whole_steps = [(c / g).__floor__() for c in centers]
+        rows: dict[Fraction, list[int]] = {}
+        for i, (c, k) in enumerate(zip(centers, whole_steps, strict=True)):
+            rows.setdefault(c - k * g, []).append(i)
+        released = np.empty(len(centers))
+        for rest, here in rows.items():
+            draws = exact.normal(source or SYSTEM, rest, square, len(here), g).tolist()
+            released[here] = [
+                float(whole_steps[i] * g + Fraction(z)) for i, z in zip(here, draws, strict=True)
+            ]
+        return released
 
     def log_density(self, value: float, released: ArrayLike) -> NDArray[np.float64]:
         """−(y−x)²/(2σ²) − ln(σ√(2π)), of the ideal draw"""

@@ -94,7 +94,7 @@ class Laplace(BasicMechanism):
     def _noisy(self, centers: list[Fraction], source: Source | None) -> NDArray[np.float64]:
         g = self.step
         cells = laplace_cells(source or SYSTEM, [x / g for x in centers], Fraction(self.scale) / g)
-        return np.array([float(k * g) for k in cells])
+        return np.array([k * g.numerator / g.denominator for k in cells])  # int/int rounds once, to nearest
 
     def log_density(self, value: float, released: ArrayLike) -> NDArray[np.float64]:
         """−|y−x|/b − ln 2b, of the ideal draw"""

@@ -29,10 +29,13 @@ def laplace_cells(source: Source, centers: Sequence[Fraction], scale: Fraction) 
     width = scale / t
     cells = []
     for center, k in zip(centers, _intervals(source, t, len(centers)).tolist(), strict=True):
-        low = center + Fraction(1, 2) + k * width
-        cell = low.__floor__()
-        inside = low + width <= cell + 1
-        cells.append(cell if inside else _refine(source, low, width, t, positive=k >= 0))
+        # in plain integers, for this is the inner loop: low = center + ½ + k·width over one denominator
+        unit = 2 * center.denominator * width.denominator
+        size = 2 * center.denominator * width.numerator
+        low = (2 * center.numerator + center.denominator) * width.denominator + k * size
+        cell = low // unit
+        inside = low + size <= (cell + 1) * unit
+        cells.append(cell if inside else _refine(source, Fraction(low, unit), width, t, positive=k >= 0))
     return cells
 
 
