@@ -192,7 +192,7 @@ def best_order(objective: Callable[[float], float], limit: float) -> float:
         return math.inf if math.isnan(result) else result
 
     u = _descend(value, min(0.0, top), top)
-    return limit if u >= top else min(limit, 1 + math.exp(u))
+    return limit if u >= top else min(limit, max(1 + math.exp(u), math.nextafter(1.0, 2.0)))
 
 
 def _descend(value: Callable[[float], float], start: float, top: float) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, Self, final
 
 from flint import arb
 
-from discreet.privacy.certified import ball, ceiling
+from discreet.privacy.certified import ball, ceiling, precision
 from discreet.privacy.conversions import above, group_delta
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def upward(x: Exact) -> float:
     """Least double at or above x."""
     if x == math.inf:
         return math.inf
-    return ceiling(ball(x))
+    with precision(128):
+        return ceiling(ball(x))
 
 
 def downward(x: Exact) -> float:
@@ -87,6 +88,15 @@ def _on_chord(left: tuple[float, float], right: tuple[float, float], order: floa
 
 @final
 @dataclass(frozen=True)
+class Unbounded:
+    """∞ at every order: nothing is known of the divergence, only of the profile."""
+
+    def __call__(self, order: float) -> float:  # noqa: ARG002
+        return math.inf
+
+
+@final
+@dataclass(frozen=True)
 class GroupCurve:
     """D_α over k records ≤ Σ_{j=1}^{k} [kα/(kα−j+1)] R(kα−j+1).
 
@@ -100,13 +110,11 @@ class GroupCurve:
 
     def __call__(self, order: float) -> float:
         top = self.k * Fraction(order)
-        total = arb(0)
-        for j in range(1, self.k + 1):
-            bound = self.curve(upward(top - j + 1))
-            if not bound < math.inf:
-                return math.inf
-            total += ball(top / (top - j + 1)) * arb(bound)
-        return ceiling(total)
+        orders = [top - j + 1 for j in range(1, self.k + 1)]
+        bounds = [self.curve(upward(a)) for a in orders]
+        if not max(bounds) < math.inf:
+            return math.inf
+        return upward(sum(top / a * Fraction(b) for a, b in zip(orders, bounds, strict=True)))
 
 
 @final

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, final
 
 from discreet.privacy.certified import ball
 from discreet.privacy.conversions import above, gaussian_delta, least_epsilon, renyi_delta, renyi_epsilon
-from discreet.privacy.curves import GroupCurve, GroupProfile, Points, below, downward, upward
+from discreet.privacy.curves import GroupCurve, GroupProfile, Points, Unbounded, below, downward, upward
 from discreet.privacy.guarantee import (
     SUBSTITUTE,
     Guarantee,
@@ -92,12 +92,14 @@ class RenyiDP(Guarantee):
             return self
         limit = self.order_limit if self.order_limit == math.inf else downward(Fraction(self.order_limit) / k)
         profile = None if self.profile is None else GroupProfile(self.profile, k)
-        if not limit > 1:
-            raise NotProved(
-                f"a group of {k} needs Rényi orders above {k}, and the order limit is {self.order_limit!r}; "
-                "start from an (ε, δ) guarantee: ApproxDP(g.epsilon(δ), δ).group(k)"
-            )
-        return RenyiDP(GroupCurve(self.curve, k), limit, profile, relation=self.relation)
+        if limit > 1:
+            return RenyiDP(GroupCurve(self.curve, k), limit, profile, relation=self.relation)
+        if profile is not None:
+            return RenyiDP(Unbounded(), math.nextafter(1.0, 2.0), profile, relation=self.relation)
+        raise NotProved(
+            f"a group of {k} needs Rényi orders above {k}, and the order limit is {self.order_limit!r}; "
+            "start from an (ε, δ) guarantee: ApproxDP(g.epsilon(δ), δ).group(k)"
+        )
 
     def implied_by(self, other: Guarantee) -> bool:
         """Points are checked one by one, a curve by monotone partition; a profile only by equality."""
