@@ -1,7 +1,7 @@
 """The demonstration: two questions about the bundled Adult data, each answered under one privacy budget.
 
-The picture shows the laws that the one-draw mechanisms draw from. Those are private; they may be shown here only
-because Adult is public and merely plays the part of a private table.
+The picture shows the laws that the one-draw mechanisms draw from. Those are private; they may be shown here
+only because Adult is public and merely plays the part of a private table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.mechanism import Mechanism
 
 BUDGET = dc.ApproxDP(0.5, 1e-6)  # for each answer; one record replaced, n public
-DRAWS = 4000  # from the private laws, for the picture alone
+DRAWS = 20_000  # from the private laws, for the picture alone
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def draw(both: list[tuple[Question, list[Answer]]], path: Path) -> Path:
 def _densities(axes: Any, question: Question, found: list[Answer]) -> None:  # noqa: ANN401 - matplotlib's
     truth = question.model.update(question.statistic, question.n)
     spread = max(answer.draws.std() for answer in found)
-    x = np.linspace(truth.mean() - 4 * spread, truth.mean() + 4 * spread, 600)
+    x = np.linspace(truth.mean() - 5 * spread, truth.mean() + 4 * spread, 600)
     axes.fill_between(x, np.exp(truth.log_density(x)), color=TRUTH, alpha=0.18, label="true posterior")
     axes.plot(x, np.exp(question.model.log_density(x)), color=PRIOR, ls=":", label="prior Beta(1, 3)")
     for answer in found:
@@ -51,7 +51,7 @@ def _densities(axes: Any, question: Question, found: list[Answer]) -> None:  # n
             answer.released[0], 0, marker="v", ms=9, color=COLOURS[answer.name], clip_on=False, zorder=5
         )
     axes.set(title=question.text, xlabel="share   (▼ what was released)", ylabel="density", ylim=(0, None))
-    axes.legend(frameon=False, fontsize=8.5, loc="upper right")
+    axes.legend(frameon=False, fontsize=8.5, loc="upper left")
 
 
 def _density(answer: Answer, x: Floats) -> Floats:
@@ -78,4 +78,4 @@ def _intervals(axes: Any, question: Question, found: list[Answer]) -> None:  # n
     )
     axes.set_yticks(rows, question.labels)
     axes.invert_yaxis()
-    axes.legend(frameon=False, fontsize=8.5, loc="lower left")
+    axes.legend(frameon=False, fontsize=8.5, loc="upper left", bbox_to_anchor=(0, 0.78))
