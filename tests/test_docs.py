@@ -1,0 +1,44 @@
+"""What the documentation shows runs as shown; what it claims to be tested is."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "docs/tutorial.md", "docs/mechanisms.md", "docs/exact.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_python_block_runs_top_to_bottom(page):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+    assert blocks
+    scope: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), scope)  # noqa: S102 - our own page
+
+
+def _tests_named() -> str:
+    return "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+
+
+def test_every_erratum_told_has_a_test_that_shows_it():
+    told = re.findall(r"^### (\d+)\.", (ROOT / "docs/errata.md").read_text(), flags=re.MULTILINE)
+    assert [int(item) for item in told] == [*range(1, 15), *range(23, 27)]
+    shown = set(re.findall(r"def test_erratum_(\d\d)_", _tests_named()))
+    assert {f"{int(item):02d}" for item in told} <= shown
+
+
+def test_every_test_that_guarantees_md_names_exists():
+    page = (ROOT / "docs/guarantees.md").read_text()
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page)
+    assert named
+    for path, function in named:
+        assert (ROOT / path).exists(), path
+        assert not function or f"def {function}(" in (ROOT / path).read_text(), function
+
+
+def test_no_page_names_a_file_that_is_not_there():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            assert link.startswith("http") or (page.parent / link).exists(), f"{page.name}: {link}"
