@@ -41,7 +41,7 @@ class Concentrations:
                 "single category carries no information, and so has no posterior"
             )
         exact = compact(given, self.name)
-        if not np.all(exact > 0):
+        if exact.dtype == np.float64 and not np.all(exact > 0):  # `compact` has refused such Fractions
             raise ValueError(f"every entry of {self.name} must be above 0: the prior must be normalizable")
         exact.setflags(write=False)
         instance.__dict__[self.name] = exact
@@ -57,14 +57,15 @@ def compact(values: NDArray[Any], what: str) -> NDArray[Any]:
             )
         if values.dtype.kind == "f" or np.all(np.abs(floats) < LARGEST_INTEGER):
             return floats
-    fractions = [rational(x, what=f"every entry of {what}") for x in values.tolist()]
+    distinct, where = _distinct(values)
+    fractions = [rational(x, what=f"every entry of {what}") for x in distinct.tolist()]
     try:
         floats = np.array([float(x) for x in fractions])
         if all(Fraction(f) == x for f, x in zip(floats.tolist(), fractions, strict=True)):
-            return floats
+            return floats[where]
     except OverflowError:
         pass
-    return _objects(fractions)
+    return _objects(fractions)[where]
 
 
 def add_weighted(base: NDArray[Any], weight: Fraction, counts: NDArray[Any]) -> NDArray[Any]:
@@ -74,15 +75,17 @@ def add_weighted(base: NDArray[Any], weight: Fraction, counts: NDArray[Any]) -> 
         if floats is not None:
             return floats
     # few distinct (base, count) pairs are the rule, and Fractions are slow: make each once
-    _, first, where = np.unique(
-        _ranks(base) * counts.size + _ranks(counts), return_index=True, return_inverse=True
-    )
+    ranks = _distinct(base)[1] * counts.size + _distinct(counts)[1]
+    _, first, where = np.unique(ranks, return_index=True, return_inverse=True)
     sums = [exactly(base[i]) + weight * exactly(counts[i]) for i in first.tolist()]
     return _objects(sums)[where]
 
 
-def _ranks(values: NDArray[Any]) -> NDArray[np.int64]:
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return distinct entries and where each goes; objects by identity, since comparing Fractions is slow."""
+    keys = np.fromiter(map(id, values), np.int64, values.size) if values.dtype == object else values
+    _, first, where = np.unique(keys, return_index=True, return_inverse=True)
+    return values[first], where.astype(np.int64)
 
 
 def _objects(fractions: list[Fraction]) -> NDArray[Any]:

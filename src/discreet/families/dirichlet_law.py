@@ -112,9 +112,7 @@ class DirichletLaw(Family):
             raise ValueError(
                 f"expected {self.alpha.size} counts, one for each declared category, got {given.shape}"
             )
-        floats = given.astype(np.float64)
-        if not np.all(np.isfinite(floats)):
-            raise ValueError("counts must be finite numbers (not NaN, not infinite)")
+        floats = one_vector(given, self.dimension)
         if np.any(floats < 0):
             raise ValueError("counts must not be negative; project a noisy statistic first")
         if given.dtype.kind == "f" or (given.dtype.kind in "iub" and np.all(floats < LARGEST_INTEGER)):

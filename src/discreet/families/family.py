@@ -245,10 +245,13 @@ def integers(statistic: ArrayLike, size: int) -> list[int]:
 
 
 def one_vector(values: ArrayLike, size: int) -> Floats:
-    """Return a noisy statistic as doubles, refused without being shown."""
-    flat = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    """Return a statistic, noisy or not, as doubles; refused without being shown."""
+    try:
+        flat = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, OverflowError, ValueError):
+        flat = np.array([np.nan])
     if flat.shape != (size,) or not np.all(np.isfinite(flat)):
-        raise ValueError(f"a noisy statistic of this family must be {size} finite numbers")
+        raise ValueError(f"the statistic must be {size} finite numbers (not NaN, not infinite)")
     return flat
 
 

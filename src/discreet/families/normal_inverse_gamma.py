@@ -14,13 +14,14 @@ from discreet.families.family import (
     Floats,
     Integers,
     Sensitivity,
+    double_above,
     integers,
     one_vector,
     table_size,
     to_project,
 )
 from discreet.families.normal_inverse_gamma_law import NormalInverseGammaLaw
-from discreet.families.parameters import Grid, Rational, power_of_two_above
+from discreet.families.parameters import Grid, Rational, exactly, power_of_two_above
 from discreet.families.records import Lattice, default_grid, refuse_overflow
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
@@ -128,7 +129,7 @@ class NormalInverseGamma(NormalInverseGammaLaw):
             return np.zeros(2)
         (low, high), K = self._ends, self._balance
         first = min(max(first / K, n * low), n * high)
-        floor = first**2 / n * (1 + 2.0**-50)  # above the rational value, so that `update` accepts it
+        floor = double_above(exactly(first) ** 2 / exactly(n))  # so that `update` accepts it
         return np.array(
             [K * first, min(max(second, floor), max(floor, (low + high) * first - n * low * high))]
         )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.families.family import Floats, Integers
 
 GRID_BITS = 15
+FAR = 2.0**500  # where infinity is put, so that norms stay finite
 LARGEST = 2**53  # integers that doubles hold exactly
 
 
@@ -128,7 +129,7 @@ class Ball:
         if x.shape[1] != columns:
             raise ValueError(f"a record has {columns} numbers, got rows of {x.shape[1]}")
         limit = float(self.radius)
-        x = np.clip(np.where(np.isnan(x), 0.0, x), -limit, limit)
+        x = np.clip(np.where(np.isnan(x), 0.0, x), -FAR, FAR)
         norms = np.maximum(np.sqrt((x**2).sum(axis=1)), limit)
         q = np.trunc(x * (limit / norms)[:, None] / float(self.grid)).astype(np.int64)
         return np.where(((q**2).sum(axis=1) <= self.largest**2)[:, None], q, 0)
