@@ -15,6 +15,8 @@ from discreet.families.scalar import ScalarFamily
 from discreet.privacy.guarantee import SUBSTITUTE
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from discreet.privacy.certified import Exact
     from discreet.privacy.guarantee import Guarantee
 
@@ -60,13 +62,17 @@ def naive(release: NoisyRelease, prior: Family, project: bool) -> Family:  # noq
     The projection is onto the statistics' hull, and without it an Ŝ outside has no posterior and is refused.
     Intervals of this reading under-cover at small n.
     """
-    noisy = np.asarray(release.noisy)
-    if not release.joint:
-        statistic, n = noisy, release.n
-    else:
-        statistic, n = prior.split(joint_hull(prior, noisy) if project else noisy)
-        n = max(n, 0.0) if project else n
+    statistic, n = _decoded(release, prior, project)
     return prior.update(prior.project(statistic, n) if project else statistic, n)
+
+
+def _decoded(release: NoisyRelease, prior: Family, project: bool) -> tuple[NDArray[Any], float]:  # noqa: FBT001
+    """(Ŝ, n): n as it is public, or as it was noised along."""
+    noisy = np.asarray(release.noisy)
+    if release.n is not None and not release.joint:
+        return noisy, release.n
+    statistic, n = prior.split(joint_hull(prior, noisy) if project else noisy)
+    return statistic, max(n, 0.0) if project else n
 
 
 @singledispatch

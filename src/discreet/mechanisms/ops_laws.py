@@ -82,12 +82,12 @@ def simplex_prior(model: Family) -> SimplexPrior:
 
 @simplex_prior.register
 def _(model: BetaBernoulli) -> SimplexPrior:
-    return SimplexPrior((model.alpha, model.beta), 1, _truncated_beta)
+    return SimplexPrior((exactly(model.alpha), exactly(model.beta)), 1, _truncated_beta)
 
 
 @simplex_prior.register
 def _(model: BetaBinomial) -> SimplexPrior:
-    return SimplexPrior((model.alpha, model.beta), model.trials, _truncated_beta)
+    return SimplexPrior((exactly(model.alpha), exactly(model.beta)), model.trials, _truncated_beta)
 
 
 @simplex_prior.register
