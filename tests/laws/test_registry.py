@@ -1,7 +1,10 @@
 """Every family is in the registry, so that no law can overlook one."""
 
+import copy
+import dataclasses
 import importlib
 import inspect
+import pickle
 import pkgutil
 from fractions import Fraction
 
@@ -48,3 +51,11 @@ def test_repr_is_readable():
         "BetaBernoulli(alpha=Fraction(1, 3)"
     )
     assert repr(discreet.families.DirichletCategorical([1] * 9)).endswith("1.0, … 9 entries])")
+
+
+@pytest.mark.parametrize(("prior", "data"), EXAMPLES, ids=lambda x: getattr(x, "name", ""))
+def test_members_survive_pickling_and_refuse_assignment(prior, data):
+    assert pickle.loads(pickle.dumps(prior)) == copy.deepcopy(prior) == prior  # noqa: S301 - our own bytes
+    for field in dataclasses.fields(prior):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(prior, field.name, getattr(prior, field.name))
