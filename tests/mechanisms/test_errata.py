@@ -9,7 +9,7 @@ from discreet.mechanisms.randomised_response import RandomizedResponse
 from discreet.privacy.guarantees import GaussianDP
 
 
-def test_erratum_3_gaussian_renyi_divergence_has_a_half():
+def test_erratum_03_gaussian_renyi_divergence_has_a_half():
     """Printed λΔ²/σ²; right λΔ²/(2σ²), which the integral of p^λ q^{1−λ} confirms."""
     from scipy.integrate import quad
     from scipy.stats import norm

@@ -18,7 +18,7 @@ from discreet.sampling.source import SeededSource
 UNIFORM = BetaBernoulli(1, 1)
 
 
-def test_12_temperature_2_7_is_2_7726():
+def test_erratum_12_temperature_2_7_is_2_7726():
     """Printed T = 2.7 for a₀ = 0.2, ε = 1: it exceeds ε = 1; 2Δ = 4 ln 2 does not."""
     printed = OnePosteriorSample(UNIFORM, n=10**4, truncation=Fraction(1, 5), temperature=2.7)
     right = replace(printed, temperature=2.772588722239782)
@@ -27,7 +27,7 @@ def test_12_temperature_2_7_is_2_7726():
     assert right.bounded_range.loss <= 1
 
 
-def test_12_two_temperings_are_two_laws_and_both_are_private():
+def test_erratum_12_two_temperings_are_two_laws_and_both_are_private():
     """Eq. (4.13) is not density^(1/T): the entries differ by 1 − 1/T, and both keep within 2Δ/T."""
     setting = {"n": 20, "truncation": Fraction(1, 5), "temperature": Fraction(11, 4)}
     density = OnePosteriorSample(UNIFORM, temper="joint", **setting)
@@ -43,7 +43,7 @@ def test_12_two_temperings_are_two_laws_and_both_are_private():
         assert mechanism.guarantee.loss < mechanism.bounded_range.loss == density.bounded_range.loss
 
 
-def test_12_tempering_the_likelihood_alone_keeps_the_prior():
+def test_erratum_12_tempering_the_likelihood_alone_keeps_the_prior():
     """As T grows the likelihood-only posterior returns to the prior, the joint one forgets it."""
     prior = BetaBernoulli(6, 12)
     setting = {"n": 20, "truncation": Fraction(1, 5), "temperature": 10**9}
@@ -57,7 +57,7 @@ def test_12_tempering_the_likelihood_alone_keeps_the_prior():
     assert len(same) == 1  # equally private
 
 
-def test_12_a_bounded_mass_function_costs_2b_and_not_4b():
+def test_erratum_12_a_bounded_mass_function_costs_2b_and_not_4b():
     """e^−B ≤ p(x|θ) ≤ 1 for Bernoulli on [a₀, 1−a₀], B = −ln a₀; one draw at T = 1 never costs more."""
     for a0 in (Fraction(1, 5), Fraction(1, 20), Fraction(1, 100)):
         bound = Fraction(-math.log(a0))
@@ -68,7 +68,7 @@ def test_12_a_bounded_mass_function_costs_2b_and_not_4b():
     assert seen > 0.99 * right  # and at small a₀ it comes close: no smaller multiple of B would do
 
 
-def test_12_finite_n_affords_a_cooler_draw():
+def test_erratum_12_finite_n_affords_a_cooler_draw():
     """a₀ = 0.05, ε = 0.1, n = 100: T = 41.4 suffices, where 2Δ/ε says 58.9."""
     target = PureDP(Fraction(1, 10))
     mechanism = OnePosteriorSample.calibrate(UNIFORM, n=100, target=target, truncation=Fraction(1, 20))
@@ -79,7 +79,7 @@ def test_12_finite_n_affords_a_cooler_draw():
     assert simple.guarantee.loss < 0.072  # what T = 58.9 really costs
 
 
-def test_12_one_count_of_sensitivity_1_is_enough():
+def test_erratum_12_one_count_of_sensitivity_1_is_enough():
     right = NoisyStatistics.calibrate(UNIFORM, n=100, target=PureDP(0.1), noise="laplace")
     printed = NoisyStatistics.calibrate(
         UNIFORM, n=100, target=PureDP(0.1), noise="laplace", noise_both_counts=True
@@ -89,7 +89,7 @@ def test_12_one_count_of_sensitivity_1_is_enough():
     assert NoisyStatistics.calibrate(UNIFORM, target=PureDP(0.1, relation=ADD_REMOVE)).scale == 10
 
 
-def test_13_theorem_5_is_the_marginal_law_of_the_sample_not_the_posterior():
+def test_erratum_13_theorem_5_is_the_marginal_law_of_the_sample_not_the_posterior():
     """n·Var → T·pq for the posterior given the data, (1+T)·pq over data and draw: the data add pq [Thm 5]."""
     p, n, T = 0.3, 20_000, 4
     mechanism = OnePosteriorSample(UNIFORM, n=n, truncation=Fraction(1, 20), temperature=T)
@@ -109,7 +109,7 @@ def test_13_theorem_5_is_the_marginal_law_of_the_sample_not_the_posterior():
     assert abs(marginal - T) > 0.5  # what the printed reading would make of it
 
 
-def test_13_theorem_4_likewise_for_the_noisy_posterior():
+def test_erratum_13_theorem_4_likewise_for_the_noisy_posterior():
     """One draw of the noisy posterior: variance pq/n given the release, 2pq/n over everything [Thm 4]."""
     p, n = 0.3, 10**6
     mechanism = NoisyStatistics(UNIFORM, n=n, scale=10)

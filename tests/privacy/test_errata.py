@@ -23,14 +23,14 @@ def normal_cdf(x):
 
 
 @pytest.mark.parametrize(("mu", "eps"), [(1.0, 1.0), (0.3, 0.5), (2.0, 4.0)])
-def test_a_loss_above_epsilon_more_often_than_delta_is_allowed(mu, eps):
+def test_erratum_06_a_loss_above_epsilon_more_often_than_delta_is_allowed(mu, eps):
     printed = normal_cdf(mu / 2 - eps / mu)  # P(loss > ε) for the Gaussian pair
     right = GaussianDP(mu).delta(eps)
     assert right < 0.75 * printed  # (ε, δ)-DP holds, although the loss exceeds ε with probability above δ
     assert GaussianDP(mu) <= ApproxDP(eps, right)
 
 
-def test_pure_is_not_approximate_and_renyi_is_not_differential_privacy():
+def test_erratum_06_pure_is_not_approximate_and_renyi_is_not_differential_privacy():
     # Def. 1 prints (ε, δ) where ε-DP is meant, Obs. 4 prints DP where Rényi DP is meant: they differ
     assert not ApproxDP(1, 1e-12) <= PureDP(1)
     assert not RenyiDP.at(2, 0.01) <= PureDP(10)
@@ -45,7 +45,7 @@ def random_scan(gap, share):
 
 
 @pytest.mark.parametrize("share", [0.001, 0.01, 0.1])
-def test_random_scan_needs_small_steps_for_the_printed_bound(share):
+def test_erratum_14_random_scan_needs_small_steps_for_the_printed_bound(share):
     printed = lambda gap: 2 * gap * share  # noqa: E731 - 4ΔQ/N with gap = 2Δ
     assert random_scan(1.25, share) <= printed(1.25)  # e^x − 1 ≤ 2x up to x = 1.2564…
     assert random_scan(3.0, share) > printed(3.0)
@@ -54,7 +54,7 @@ def test_random_scan_needs_small_steps_for_the_printed_bound(share):
     assert random_scan(3.0, share) == pytest.approx(attained, rel=1e-12)
 
 
-def test_total_variation_enters_with_one_plus_exp_epsilon():
+def test_erratum_14_total_variation_enters_with_one_plus_exp_epsilon():
     # exact sampler: randomised response of ε; approximate one: within τ in total variation on both data sets
     eps, tau = 1.0, 1e-3
     p, q = math.exp(eps) / (1 + math.exp(eps)), 1 / (1 + math.exp(eps))
@@ -72,7 +72,7 @@ def test_total_variation_enters_with_one_plus_exp_epsilon():
 
 
 @pytest.mark.parametrize("row", G["def2.15_constant_delta"]["rows"], ids=lambda r: f"{r['sigma']}-{r['eps']}")
-def test_delta_must_grow_with_the_group(row):
+def test_erratum_23_delta_must_grow_with_the_group(row):
     eps, delta = float(row["eps"]), row["delta"]
     sigmas = next(r for r in G["gaussian"]["rows"] if r["eps"] == row["eps"] and r["delta"] == delta)
     one = GaussianDP(1 / sigmas[f"sigma_{row['sigma']}"])
@@ -90,7 +90,7 @@ def test_delta_must_grow_with_the_group(row):
 # ── 24: Lemma 2.24 and Claim 2.30 ──
 
 
-def test_approximate_divergences_do_not_add_at_the_same_delta():
+def test_erratum_24_approximate_divergences_do_not_add_at_the_same_delta():
     row = G["lemma2.24_counterexample"]
     one = PureDP(math.log(3))  # randomised response, keep with 0.75
     two = repeat(one, 2)
@@ -105,7 +105,7 @@ def test_approximate_divergences_do_not_add_at_the_same_delta():
 
 
 @pytest.mark.parametrize("row", G["claim2.30"], ids=lambda r: f"{r['eps']}-{r['k']}")
-def test_claim_2_30_forgets_the_drift(row):
+def test_erratum_24_claim_2_30_forgets_the_drift(row):
     many = repeat(PureDP(float(row["eps"])), row["k"])
     claimed = float(row["delta_prime"])
     true = many.delta(row["claim2.30_eps"])
@@ -118,7 +118,7 @@ def test_claim_2_30_forgets_the_drift(row):
 
 
 @pytest.mark.parametrize("row", G["gaussian"]["rows"], ids=lambda r: f"{r['eps']}-{r['delta']}")
-def test_gaussian_profile_at_the_classic_scale(row):
+def test_erratum_25_gaussian_profile_at_the_classic_scale(row):
     one = GaussianDP(1 / row["sigma_classic"])
     assert one.delta(float(row["eps"])) == pytest.approx(row["delta_at_classic"], rel=1e-9)
     assert (one.delta(float(row["eps"])) <= row["delta"]) == row["classic_valid"]
