@@ -1,0 +1,128 @@
+"""Undecided cells are settled on the same bits: more bits are appended, never drawn anew."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from discreet.privacy.certified import PrecisionError, precision
+from discreet.sampling import batches, exact
+from discreet.sampling.lazy import Uniform
+from discreet.sampling.source import SeededSource, Source
+
+HALF_CELL = Fraction(1, 2)
+
+
+@dataclass
+class Scripted(Source):
+    """Plays given words, then zeros would be a lie: it fails instead."""
+
+    script: list[int]
+    seeded: ClassVar[bool] = True
+    used: int = field(default=0)
+
+    def words(self, count):
+        assert self.used + count <= len(self.script), "more words were drawn than the script foresees"
+        self.used += count
+        return np.array(self.script[self.used - count : self.used], dtype=np.uint64)
+
+
+@dataclass
+class Forked(Source):
+    """Rows in bulk from one stream, further bits from another: what is refined then cannot shift the rows."""
+
+    seed: int
+    seeded: ClassVar[bool] = True
+    asked: int = field(default=0)
+
+    def __post_init__(self):
+        self.bulk, self.more = SeededSource(self.seed), SeededSource(self.seed + 1)
+
+    def words(self, count):
+        if count > 16:
+            return self.bulk.words(count)
+        self.asked += count
+        return self.more.words(count)
+
+
+THIRD = (2**64 - 1) // 3  # ⌊2⁶⁴/3⌋: the next word of ⅓'s expansion is the same again
+
+
+@pytest.mark.parametrize(("further", "expected"), [([THIRD - 9], True), ([THIRD + 9], False)])
+def test_bernoulli_word_on_the_edge(further, expected):
+    source = Scripted([THIRD, *further])
+    assert exact.bernoulli(source, Fraction(1, 3), 1)[0] == expected
+    assert source.used == 2
+
+
+def test_bernoulli_needs_as_many_bits_as_it_takes():
+    source = Scripted([THIRD] * 4 + [0, 0, 0, 0])
+    assert exact.bernoulli(source, Fraction(1, 3), 1)[0]  # equal for 256 bits, then below
+    assert source.used == 8
+
+
+def test_never_decided_raises_rather_than_guessing():
+    with pytest.raises(PrecisionError, match="still open"):
+        exact.bernoulli(Scripted([THIRD] * 300), Fraction(1, 3), 1)
+
+
+@pytest.mark.parametrize(("low_bits", "expected"), [(0, 7), (2**64 - 1, 8)])
+def test_normal_row_on_a_rounding_edge(low_bits, expected):
+    """z = √(8/e)(V − ½)/U with V's 64 bits straddling the edge 7.5 of ⌊100z + ½⌋: only later bits decide"""
+    first = 2**63 + 2**62
+    with precision(400):
+        u = arb(first) / 2**64 + arb(1) / 2**65  # the middle of U's word, so that U's own width stays outside
+        v = arb(0.5) + arb(7.5) / 100 * u / (8 * arb(-1).exp()).sqrt()
+        second = int((v * 2**64).floor().unique_fmpz())
+    source = Scripted([first, second, *[0] * 254, 2**63, low_bits])
+    draw = exact.normal(source, 0, 10**4, 1, 1)[0]
+    assert draw == expected
+    assert source.used == 258  # one block, then 64 more bits for each of the two uniforms
+
+
+LAWS = {
+    "beta": lambda s: exact.beta(s, 6, Fraction(37, 3), 400),
+    "beta_small": lambda s: exact.beta(s, 0.05, 0.5, 400),
+    "gamma": lambda s: exact.gamma(s, [2.5, 0.3, 1e6], 200),
+    "dirichlet": lambda s: exact.dirichlet(s, np.array([0.5, 2.0, 9.0]), 200),
+    "normal": lambda s: exact.normal(s, 1, 2, 400, 2.0**-20),
+    "truncated_beta": lambda s: exact.truncated_beta(s, 3, 9, 0.1, 0.6, 400),
+    "line": lambda s: exact.truncated_beta(s, 1, 90, 0.2, 0.6, 400),
+    "flat": lambda s: exact.truncated_beta(s, 500, 500, 0.5, 0.501, 400),
+    "truncated_dirichlet": lambda s: exact.truncated_dirichlet(s, [1, 3, 60], 0.05, 300),
+    "normal_inverse_gamma": lambda s: np.stack(exact.normal_inverse_gamma(s, 1, 2, 3, 4, 300, 2.0**-20)),
+    "discrete_laplace": lambda s: exact.discrete_laplace(s, 550.5, 400),
+    "discrete_gaussian": lambda s: exact.discrete_gaussian(s, Fraction(10**6, 7), 400),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_inflated_bounds_change_nothing_but_the_work(name, monkeypatch):
+    """The same rows give the same draws whether kernels or balls decide; only the bits asked for differ"""
+    plain, forced = Forked(11), Forked(11)
+    draws = LAWS[name](plain)
+    monkeypatch.setattr(batches, "INFLATE", 2.0**38)
+    assert np.array_equal(LAWS[name](forced), draws)
+    assert forced.asked > plain.asked + 10
+
+
+def test_seeds_reproduce_and_differ():
+    for draw in LAWS.values():
+        first, again, other = draw(SeededSource(5)), draw(SeededSource(5)), draw(SeededSource(6))
+        assert np.array_equal(first, again)
+        assert not np.array_equal(first, other)
+
+
+def test_a_uniform_keeps_its_prefix():
+    u = Uniform(SeededSource(1), 2**63 + 12345)
+    with precision(64):
+        wide = u()
+    with precision(512):
+        narrow = u()
+        again = u()
+    assert wide.contains(narrow)
+    assert narrow.mid() == again.mid()
+    assert ctx.prec == 53  # precision() restores what it found
