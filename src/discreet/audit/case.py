@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from discreet.sampling.source import Source
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     import numpy as np
-    from numpy.typing import NDArray
 
     from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
 
 RUNS = 100_000
 LEVEL = 1e-4  # probability that tier 2 refutes a true claim
+
+Runs: TypeAlias = Callable[[int, Source], NDArray[Any]]  # (how many, source) → as many independent outputs
+Profile: TypeAlias = Callable[[float], float]
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,11 @@ class Case:
     name: str
     claim: Guarantee
     epsilon: float  # the point of the privacy profile that is put to the test
-    left: Callable[[int, Source], NDArray[Any]]  # (runs, source) → outputs where the event is likelier
-    right: Callable[[int, Source], NDArray[Any]]  # the same on its neighbour
+    left: Runs  # outputs where the event is likelier
+    right: Runs  # the same on its neighbour
     event: Callable[[NDArray[Any]], NDArray[np.bool_]]
-    exact_delta: Callable[[float], float]  # δ(ε) of this pair, computed apart from the library's accounting
+    exact_delta: Profile  # δ(ε) of this pair, computed apart from the library's accounting
+    exact_renyi: Profile | None = None  # D_α(left‖right) by quadrature, where the claim is a Rényi curve
 
 
 @dataclass(frozen=True)
@@ -62,9 +68,18 @@ def upper_probability(hits: int, runs: int, level: float) -> float:
     return 1.0 - lower_probability(runs - hits, runs, level)
 
 
-def profile_excess(case: Case, epsilons: NDArray[np.float64]) -> float:
-    """Tier 1: max over ε of exact δ(ε) − claimed δ(ε); a sound claim is never above 0 (SPEC §11)."""
+def profile_excess(case: Case, epsilons: Iterable[float]) -> float:
+    """Tier 1: max over ε of exact δ(ε) − claimed δ(ε); a sound claim is never above 0 [SPEC §11]."""
     return max(case.exact_delta(e) - case.claim.delta(e) for e in epsilons)
+
+
+def renyi_excess(case: Case, orders: Iterable[float]) -> float:
+    """Tier 1 for a Rényi curve: max over α of D_α(left‖right) − claimed D_α, −∞ where nothing is claimed."""
+    exact = case.exact_renyi
+    if exact is None:
+        return -math.inf
+    bounds = ((a, case.claim.renyi(a)) for a in orders)
+    return max((exact(a) - bound for a, bound in bounds if bound < math.inf), default=-math.inf)
 
 
 def empirical(case: Case, source: Source, *, runs: int = RUNS, level: float = LEVEL) -> Verdict:

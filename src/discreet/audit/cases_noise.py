@@ -1,0 +1,191 @@
+"""Cases of the noise mechanisms: one coordinate at full sensitivity, and several that share it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.audit import profiles
+from discreet.audit.case import Case
+from discreet.mechanisms.gaussian import DiscreteGaussian, Gaussian
+from discreet.mechanisms.kary_randomised_response import KaryRandomizedResponse
+from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
+from discreet.mechanisms.randomised_response import RandomizedResponse
+from discreet.privacy.guarantees import PureDP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from discreet.audit.case import Profile, Runs
+    from discreet.mechanisms.basic import BasicMechanism
+
+REACH = 60  # integers beyond ±60 carry less than 1e-25 of every discrete law audited here
+
+
+def repeated(mechanism: BasicMechanism, value: Any) -> Runs:  # noqa: ANN401 - whatever the mechanism takes
+    return lambda runs, source: mechanism.releases(value, runs, source)
+
+
+def columnwise(mechanism: BasicMechanism, value: list[Any]) -> Runs:
+    """One row a run: noise on independent coordinates, so each column is many releases of one coordinate."""
+    return lambda runs, source: np.stack([mechanism.releases(v, runs, source) for v in value], axis=1)
+
+
+def discrete_laplace_pmf(scale: float) -> NDArray[np.float64]:
+    weights = np.exp(-np.abs(np.arange(-REACH, REACH + 1)) / scale)
+    return np.asarray(weights / weights.sum())
+
+
+def discrete_gaussian_pmf(variance: float) -> NDArray[np.float64]:
+    weights = np.exp(-(np.arange(-REACH, REACH + 1.0) ** 2) / (2 * variance))
+    return np.asarray(weights / weights.sum())
+
+
+def moved(pmf: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """Law of Z + steps on the same integers, for steps ≥ 0; the mass lost at the end is below 1e-25."""
+    return np.concatenate([np.zeros(steps), pmf[: pmf.size - steps]]) if steps else pmf
+
+
+def randomized_response() -> Case:
+    """P(1|1) = 1 − q against P(1|0) = p, with p ≠ q so that the four ratios differ."""
+    p, q = Fraction(1, 5), Fraction(9, 20)
+    mechanism = RandomizedResponse(p, q)
+    return Case(
+        "randomized_response",
+        mechanism.guarantee,
+        mechanism.guarantee.epsilon(0),
+        repeated(mechanism, 1),
+        repeated(mechanism, 0),
+        lambda y: y == 1,
+        profiles.finite([float(q), float(1 - q)], [float(1 - p), float(p)]),
+    )
+
+
+def kary_randomized_response() -> Case:
+    keep, other = math.e / (math.e + 3), 1 / (math.e + 3)
+    mechanism = KaryRandomizedResponse.calibrate(target=PureDP(1), categories=4)
+    return Case(
+        "kary_randomized_response",
+        mechanism.guarantee,
+        1.0,
+        repeated(mechanism, 2),
+        repeated(mechanism, 0),
+        lambda y: y == 2,
+        profiles.finite([other, other, keep, other], [keep, other, other, other]),
+    )
+
+
+def laplace() -> Case:
+    mechanism = Laplace(1, 1)
+    return Case(
+        "laplace",
+        mechanism.guarantee,
+        1.0,
+        repeated(mechanism, 1),
+        repeated(mechanism, 0),
+        lambda y: y >= 1,
+        profiles.shifted_laplace(1.0),
+    )
+
+
+def laplace_vector() -> Case:
+    """(½, ½) against (0, 0): the L1 sensitivity is spent on two coordinates."""
+    mechanism = Laplace(1, 1)
+    return Case(
+        "laplace/vector",
+        mechanism.guarantee,
+        1.0,
+        columnwise(mechanism, [0.5, 0.5]),
+        columnwise(mechanism, [0.0, 0.0]),
+        lambda y: np.asarray((y >= 0.5).all(axis=1)),
+        laplace_loss_sum([0.5, 0.5]),
+    )
+
+
+def laplace_loss_sum(shifts: list[float]) -> Profile:
+    """E_P (1 − e^{ε−L})₊, L the sum of the losses of independent Laplace(1) coordinates so far apart.
+
+    Under P one loss is d with probability ½, −d with ½e^{−d}, and 2y−d at density ½e^{y−d} for y in (0, d).
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(100)
+    laws = []
+    for d in shifts:
+        y = d * (nodes + 1) / 2
+        losses = np.concatenate([[d, -d], 2 * y - d])
+        laws.append((losses, np.concatenate([[0.5, math.exp(-d) / 2], weights * d / 4 * np.exp(y - d)])))
+    loss, mass = laws[0]
+    for other, weight in laws[1:]:
+        loss, mass = (loss[:, None] + other).ravel(), (mass[:, None] * weight).ravel()
+    return lambda epsilon: float((mass * np.maximum(-np.expm1(epsilon - loss), 0)).sum())
+
+
+def discrete_laplace() -> Case:
+    mechanism = DiscreteLaplace(1, 1)
+    pmf = discrete_laplace_pmf(1.0)
+    return Case(
+        "discrete_laplace",
+        mechanism.guarantee,
+        1.0,
+        repeated(mechanism, 1),
+        repeated(mechanism, 0),
+        lambda y: y >= 1,
+        profiles.finite(moved(pmf, 1), pmf),
+    )
+
+
+def gaussian() -> Case:
+    mechanism = Gaussian(1, 1)
+    return Case(
+        "gaussian",
+        mechanism.guarantee,
+        1.0,
+        repeated(mechanism, 1),
+        repeated(mechanism, 0),
+        lambda y: y > 1.5,  # (y − ½)/σ² > ε
+        profiles.normal(1.0),
+    )
+
+
+def gaussian_vector() -> Case:
+    """(3/4, 1) against (0, 0), of L2 norm 5/4."""
+    mechanism = Gaussian(Fraction(5, 4), Fraction(5, 4))
+    return Case(
+        "gaussian/vector",
+        mechanism.guarantee,
+        1.0,
+        columnwise(mechanism, [0.75, 1.0]),
+        columnwise(mechanism, [0.0, 0.0]),
+        lambda y: y @ [0.75, 1.0] > 1.5 * 1.5625,
+        profiles.normal(1.0),
+    )
+
+
+def discrete_gaussian() -> Case:
+    mechanism = DiscreteGaussian(1, 1)
+    pmf = discrete_gaussian_pmf(1.0)
+    return Case(
+        "discrete_gaussian",
+        mechanism.guarantee,
+        1.0,
+        repeated(mechanism, 1),
+        repeated(mechanism, 0),
+        lambda y: y >= 2,
+        profiles.finite(moved(pmf, 1), pmf),
+    )
+
+
+NOISE_CASES: dict[str, Callable[[], Case]] = {
+    "randomized_response": randomized_response,
+    "kary_randomized_response": kary_randomized_response,
+    "laplace": laplace,
+    "laplace/vector": laplace_vector,
+    "discrete_laplace": discrete_laplace,
+    "gaussian": gaussian,
+    "gaussian/vector": gaussian_vector,
+    "discrete_gaussian": discrete_gaussian,
+}

@@ -1,0 +1,179 @@
+"""Cases of one posterior draw: Direct, Diffused and Concentrated over every family with a proved pair."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.audit import pairs_posterior as pairs
+from discreet.audit import profiles
+from discreet.audit.case import Case
+from discreet.families.beta_bernoulli import BetaBernoulli
+from discreet.families.beta_binomial import BetaBinomial
+from discreet.families.beta_geometric import BetaGeometric
+from discreet.families.dirichlet_categorical import DirichletCategorical
+from discreet.families.gamma_exponential import GammaExponential
+from discreet.families.gamma_poisson import GammaPoisson
+from discreet.families.normal_mean import NormalMean
+from discreet.mechanisms.concentrated import ConcentratedPosterior
+from discreet.mechanisms.diffused import DiffusedPosterior
+from discreet.mechanisms.direct import DirectPosterior
+from discreet.mechanisms.posterior import PosteriorDraw, simulate
+from discreet.mechanisms.statistical_query import GRID, StatisticalQuery, query_model
+from discreet.privacy.guarantee import ADD_REMOVE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from discreet.audit.case import Runs
+    from discreet.audit.pairs_posterior import Neighbours
+    from discreet.families.family import Family
+    from discreet.sampling.source import Source
+
+N = 4  # records: few, so that one of them is visible
+UPPER = 2  # of counts
+HALF = Fraction(1, 2)
+
+# Each family: a model, and the neighbours of one draw when the prior is multiplied by f and records weigh r.
+FAMILIES: dict[str, tuple[Family, Callable[[float, float], Iterator[Neighbours]]]] = {
+    "beta": (BetaBernoulli(2, 3), lambda f, r: pairs.bernoulli(2 * f, 3 * f, n=N, r=r)),
+    "binomial": (
+        BetaBinomial(2, 3, UPPER),
+        lambda f, r: binomial_ends(2 * f, 3 * f, r),
+    ),
+    "geometric": (
+        BetaGeometric(2, 3, UPPER),
+        lambda f, r: pairs.geometric(2 * f, 3 * f, n=N, r=r, upper=UPPER),
+    ),
+    "dirichlet": (
+        DirichletCategorical([4, 1.5, 2]),
+        lambda f, r: pairs.categorical([4 * f, 1.5 * f, 2 * f], n=N, r=r),
+    ),
+    "gamma_poisson": (
+        GammaPoisson(3, 2, UPPER),
+        lambda f, r: pairs.poisson(3 * f, 2 * f, n=N, r=r, upper=UPPER),
+    ),
+    "gamma_exponential": (
+        GammaExponential(2, 4, 1, grid=Fraction(1, 8)),
+        lambda f, r: pairs.waiting((2 * f, 4 * f), n=N, r=r, upper=1.0, steps=8),
+    ),
+    "normal_mean": (
+        NormalMean(0, 4, Fraction(1, 8), 0, 1, grid=Fraction(1, 8)),
+        lambda f, r: pairs.normal_mean(4 * f, 0.125, n=N, r=r, width=1.0, steps=8),
+    ),
+}
+
+
+def binomial_ends(alpha: float, beta: float, r: float) -> Iterator[Neighbours]:
+    """One record of `UPPER` trials all failed or all succeeded, the others all alike, both directions."""
+    step = r * UPPER
+    for k in (0, N - 1):
+        a, b = alpha + step * k, beta + step * (N - 1 - k)
+        low, high = [UPPER * k], [UPPER * (k + 1)]
+        yield pairs.beta_neighbours(a, b, step, (high, low))
+        yield pairs.mirrored(pairs.beta_neighbours(b, a, step, (low, high)))
+
+
+def runs_of(mechanism: PosteriorDraw, statistic: list[int], count: int | None) -> Runs:
+    return lambda runs, source: simulate(mechanism, statistic, runs, source, count=count)
+
+
+def posterior_case(
+    name: str, mechanism: PosteriorDraw, neighbours: Iterator[Neighbours], *, epsilon: float = 0.5
+) -> Case:
+    """Audit the pair whose own profile is largest at ε."""
+    worst = max(neighbours, key=lambda pair: pair.delta(epsilon))
+    return Case(
+        name,
+        mechanism.guarantee,
+        epsilon,
+        runs_of(mechanism, worst.left, worst.counts[0]),
+        runs_of(mechanism, worst.right, worst.counts[1]),
+        worst.event(epsilon),
+        worst.delta,
+        worst.renyi,
+    )
+
+
+def direct(family: str) -> Case:
+    model, neighbours = FAMILIES[family]
+    return posterior_case(f"direct/{family}", DirectPosterior(model, n=N), neighbours(1, 1))
+
+
+def diffused(family: str) -> Case:
+    model, neighbours = FAMILIES[family]
+    return posterior_case(f"diffused/{family}", DiffusedPosterior(model, n=N, r=HALF), neighbours(1, 0.5))
+
+
+def concentrated(family: str) -> Case:
+    model, neighbours = FAMILIES[family]
+    mechanism = ConcentratedPosterior(model, n=N, m=HALF)
+    return posterior_case(f"concentrated/{family}", mechanism, neighbours(2, 1))
+
+
+def direct_added() -> Case:
+    """Add a record to 400 failures: the limit of many is Gamma(a+1) against Gamma(a)."""
+    mechanism = DirectPosterior(BetaBernoulli(2, 3), relation=ADD_REMOVE)
+    neighbours = pairs.bernoulli_added(2, 3, others=400, r=1)
+    return posterior_case("direct/add_remove", mechanism, neighbours)
+
+
+def posterior_draws() -> Case:
+    """Two draws of a normal mean: μ√2, seen in their sum."""
+    one = DirectPosterior(FAMILIES["normal_mean"][0], n=N)
+    # μ² = 1/(σ²(κ₀+n)) = 1 for one draw; both means move by 1/8 and have variance 1/64
+    mu, shift, spread = 2**0.5, 1 / 8, 1 / 64
+
+    def twice(statistic: list[int]) -> Runs:
+        def outputs(runs: int, source: Source) -> NDArray[Any]:
+            return np.asarray(simulate(one, statistic, 2 * runs, source)).reshape(runs, 2)
+
+        return outputs
+
+    return Case(
+        "posterior_draws",
+        one.draws(2).guarantee,
+        1.0,
+        twice([8]),
+        twice([0]),
+        lambda y: y.sum(axis=1) > shift + 1.0 * spread / shift,
+        profiles.normal(mu),
+    )
+
+
+def statistical_query() -> Case:
+    """φ(x) = x in [0, 1] on a grid of 2^-20: (1, 0, 0, 0) against (0, 0, 0, 0), or at the other end."""
+    mechanism = StatisticalQuery(float, DiffusedPosterior(query_model(2, 3), n=N, r=HALF))
+    unit = int(1 / GRID)
+    ends = [
+        pair for pair in pairs.bernoulli(2, 3, n=N, r=0.5) if min(pair.left[0], pair.right[0]) in (0, N - 1)
+    ]
+    worst = max(ends, key=lambda pair: pair.delta(0.5))
+    data = [[1.0] * k + [0.0] * (N - k) for k in (worst.left[0], worst.right[0])]
+    assert all(mechanism.draw.model.statistic(x)[0] == unit * sum(x) for x in data)
+    left, right = (mechanism.draw.model.statistic(x).tolist() for x in data)
+    return Case(
+        "statistical_query",
+        mechanism.guarantee,
+        0.5,
+        runs_of(mechanism.draw, left, None),
+        runs_of(mechanism.draw, right, None),
+        worst.event(0.5),
+        worst.delta,
+        worst.renyi,
+    )
+
+
+POSTERIOR_CASES: dict[str, Callable[[], Case]] = {
+    **{f"direct/{family}": partial(direct, family) for family in FAMILIES},
+    **{f"diffused/{family}": partial(diffused, family) for family in FAMILIES},
+    **{f"concentrated/{family}": partial(concentrated, family) for family in FAMILIES},
+    "direct/add_remove": direct_added,
+    "posterior_draws": posterior_draws,
+    "statistical_query": statistical_query,
+}

@@ -1,0 +1,255 @@
+"""Cases of NoisyStatistics with each noise, of OnePosteriorSample, and of the noisy queries."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import betainc, betaln
+
+from discreet.audit import profiles
+from discreet.audit.case import Case
+from discreet.audit.cases_noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved
+from discreet.families.beta_bernoulli import BetaBernoulli
+from discreet.families.dirichlet_categorical import DirichletCategorical
+from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.statistical_query import GRID, GaussianQuery, LaplaceQuery
+from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.guarantees import PureDP
+from discreet.sampling import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.audit.case import Profile, Runs
+    from discreet.sampling.source import Source
+
+N = 4
+TRUNCATION = Fraction(1, 8)
+
+
+# ── NoisyStatistics ─────────────────────────────────────────────────────────────────────────────────
+
+
+def noisy(mechanism: NoisyStatistics, statistic: list[int], count: int | None = None) -> Runs:
+    """Many runs at once, NOT a release: the same noise mechanism on the same vector, one row a run."""
+
+    def rows(runs: int, source: Source) -> NDArray[Any]:
+        vector = mechanism._vector(statistic, count)  # noqa: SLF001 - what release itself noises
+        return np.stack([mechanism.noiser.releases(int(v), runs, source) for v in vector], axis=1)
+
+    return rows
+
+
+def noisy_laplace() -> Case:
+    mechanism = NoisyStatistics(BetaBernoulli(1, 1), n=N, noise="laplace", scale=1)
+    return Case(
+        "noisy_statistics/laplace",
+        mechanism.guarantee,
+        1.0,
+        noisy(mechanism, [1]),
+        noisy(mechanism, [0]),
+        lambda s: s[:, 0] >= 1,
+        profiles.shifted_laplace(1.0),
+    )
+
+
+def noisy_gaussian() -> Case:
+    """(4, 0) against (3, 1): √2 apart, σ = 3/2."""
+    model = DirichletCategorical([1, 1])
+    mechanism = NoisyStatistics(model, n=N, noise="gaussian", scale=Fraction(3, 2))
+    return Case(
+        "noisy_statistics/gaussian",
+        mechanism.guarantee,
+        1.0,
+        noisy(mechanism, [4, 0]),
+        noisy(mechanism, [3, 1]),
+        lambda s: s[:, 0] - s[:, 1] > 3 + 2.25,  # (y·(1, −1) − 3)/σ² > ε
+        profiles.normal(math.sqrt(2) / 1.5),
+    )
+
+
+def noisy_discrete_laplace() -> Case:
+    """(4, 0, 0) against (3, 1, 0): L1 distance 2."""
+    mechanism = NoisyStatistics(DirichletCategorical([1, 1, 1]), n=N, noise="discrete_laplace", scale=2)
+    pmf = discrete_laplace_pmf(2.0)
+    return Case(
+        "noisy_statistics/discrete_laplace",
+        mechanism.guarantee,
+        1.0,
+        noisy(mechanism, [4, 0, 0]),
+        noisy(mechanism, [3, 1, 0]),
+        lambda s: (s[:, 0] >= 4) & (s[:, 1] <= 0),
+        exchanged(pmf),
+    )
+
+
+def noisy_discrete_gaussian() -> Case:
+    """(4, 0, 0) against (3, 1, 0): L2 distance √2, σ² = 9/4."""
+    mechanism = NoisyStatistics(
+        DirichletCategorical([1, 1, 1]), n=N, noise="discrete_gaussian", scale=Fraction(3, 2)
+    )
+    return Case(
+        "noisy_statistics/discrete_gaussian",
+        mechanism.guarantee,
+        1.0,
+        noisy(mechanism, [4, 0, 0]),
+        noisy(mechanism, [3, 1, 0]),
+        lambda s: s[:, 0] - s[:, 1] > 3 + 2.25,
+        exchanged(discrete_gaussian_pmf(2.25)),
+    )
+
+
+def exchanged(pmf: NDArray[np.float64]) -> Profile:
+    """(Z₁ + 1, Z₂) against (Z₁, Z₂ + 1)"""
+    return profiles.finite(np.outer(moved(pmf, 1), pmf), np.outer(pmf, moved(pmf, 1)))
+
+
+def noisy_added() -> Case:
+    """With n private: (successes, failures) = (1, 2) against (0, 2)"""
+    mechanism = NoisyStatistics(BetaBernoulli(1, 1), scale=1, relation=ADD_REMOVE)
+    pmf = discrete_laplace_pmf(1.0)
+    return Case(
+        "noisy_statistics/add_remove",
+        mechanism.guarantee,
+        1.0,
+        noisy(mechanism, [1], 3),
+        noisy(mechanism, [0], 2),
+        lambda s: s[:, 0] >= 1,
+        profiles.finite(moved(pmf, 1), pmf),
+    )
+
+
+# ── OnePosteriorSample ──────────────────────────────────────────────────────────────────────────────
+
+
+def sampled(mechanism: OnePosteriorSample, statistic: list[int]) -> Runs:
+    """Many runs at once, NOT a release: the law that release draws once from."""
+    return lambda runs, source: mechanism._private_posterior(statistic).sample(runs, source)  # noqa: SLF001
+
+
+def truncated_beta() -> Case:
+    """All others failures: the ratio is largest near the upper end, where few draws fall."""
+    mechanism = OnePosteriorSample.calibrate(
+        BetaBernoulli(1, 1), n=N, target=PureDP(1), truncation=TRUNCATION
+    )
+    s = 1 / float(mechanism.temperature)
+    left, right = (1 + s, 1 + s * (N - 1)), (1.0, 1 + s * N)
+    return Case(
+        "one_posterior_sample/beta",
+        mechanism.guarantee,
+        1.0,
+        sampled(mechanism, [1]),
+        sampled(mechanism, [0]),
+        lambda p: p > 0.75,
+        profiles.truncated_beta(left, right, float(TRUNCATION)),
+    )
+
+
+def truncated_dirichlet() -> Case:
+    """(1, 3, 0) against (0, 4, 0): the second category is likely, so a ratio far from it is rare."""
+    mechanism = OnePosteriorSample.calibrate(
+        DirichletCategorical([1, 1, 1]), n=N, target=PureDP(1), truncation=TRUNCATION
+    )
+    s = 1 / float(mechanism.temperature)
+    return Case(
+        "one_posterior_sample/dirichlet",
+        mechanism.guarantee,
+        1.0,
+        sampled(mechanism, [1, N - 1, 0]),
+        sampled(mechanism, [0, N, 0]),
+        lambda p: p[:, 0] > 2 * p[:, 1],
+        ratio_profile([1 + s, 1 + s * (N - 1), 1], [1, 1 + s * N, 1], float(TRUNCATION)),
+    )
+
+
+def ratio_profile(left: Sequence[float], right: Sequence[float], lower: float) -> Profile:
+    """Dirichlet laws on θ_i ≥ l that differ in two entries by ±s: ln p/q = s ln(θ₁/θ₂) − ln(Z_P/Z_Q).
+
+    With w = θ₁ + θ₂ and φ = θ₁/w, the inner integral over φ is an incomplete Beta, the outer is quadrature.
+    """
+    s = left[0] - right[0]
+
+    def above(law: Sequence[float], odds: float) -> float:
+        """∫∫ over θ₁ > odds·θ₂ of the unnormalised density"""
+        a, b, c = law
+        nodes, weights = np.polynomial.legendre.leggauss(200)
+        total, cut = 0.0, odds / (1 + odds)
+        kinks = (
+            [x for x in (lower / cut, lower / (1 - cut)) if 2 * lower < x < 1 - lower] if 0 < cut < 1 else []
+        )
+        edges = [2 * lower, *sorted(kinks), 1 - lower]
+        for x, y in pairwise(edges):
+            w = (x + y) / 2 + (y - x) / 2 * nodes
+            start = np.clip(cut, lower / w, 1 - lower / w)
+            inner = betainc(a, b, 1 - lower / w) - betainc(a, b, start)
+            total += float((weights * w ** (a + b - 1) * (1 - w) ** (c - 1) * inner).sum() * (y - x) / 2)
+        return total * math.exp(betaln(a, b))
+
+    totals = above(left, 0.0), above(right, 0.0)
+
+    def delta(epsilon: float) -> float:
+        odds = math.exp((epsilon + math.log(totals[0] / totals[1])) / s)
+        return above(left, odds) / totals[0] - math.exp(epsilon) * above(right, odds) / totals[1]
+
+    return delta
+
+
+# ── noisy queries ───────────────────────────────────────────────────────────────────────────────────
+
+
+def laplace_query() -> Case:
+    """Σφ = 1 against 0 in steps of 2^-20; NOT a release: release's own noise, so many at once."""
+    mechanism = LaplaceQuery(float, n=2, epsilon=1)
+
+    def answers(total: int) -> Runs:
+        scale = 1 / (GRID * Fraction(mechanism.epsilon))
+        return lambda runs, source: total + exact.discrete_laplace(source, scale, runs) * float(GRID)
+
+    return Case(
+        "laplace_query",
+        mechanism.guarantee,
+        1.0,
+        answers(1),
+        answers(0),
+        lambda y: y >= 1,
+        profiles.shifted_laplace(1.0),
+    )
+
+
+def gaussian_query() -> Case:
+    """Σφ = 1 against 0 in steps of 2^-20, where the discrete law is the normal one to 1e-12."""
+    mechanism = GaussianQuery(float, n=2, rho=Fraction(1, 2))
+
+    def answers(total: int) -> Runs:
+        variance = 1 / (2 * GRID**2 * Fraction(mechanism.rho))
+        return lambda runs, source: total + exact.discrete_gaussian(source, variance, runs) * float(GRID)
+
+    return Case(
+        "gaussian_query",
+        mechanism.guarantee,
+        1.0,
+        answers(1),
+        answers(0),
+        lambda y: y > 1.5,
+        profiles.normal(1.0),
+    )
+
+
+STATISTIC_CASES: dict[str, Callable[[], Case]] = {
+    "noisy_statistics/laplace": noisy_laplace,
+    "noisy_statistics/gaussian": noisy_gaussian,
+    "noisy_statistics/discrete_laplace": noisy_discrete_laplace,
+    "noisy_statistics/discrete_gaussian": noisy_discrete_gaussian,
+    "noisy_statistics/add_remove": noisy_added,
+    "one_posterior_sample/beta": truncated_beta,
+    "one_posterior_sample/dirichlet": truncated_dirichlet,
+    "laplace_query": laplace_query,
+    "gaussian_query": gaussian_query,
+}

@@ -1,0 +1,24 @@
+"""Every case by name, built when asked for. A name is its mechanism's, then a variant: `diffused/beta`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.audit.cases_choice import CHOICE_CASES
+from discreet.audit.cases_median import MEDIAN_CASES
+from discreet.audit.cases_noise import NOISE_CASES
+from discreet.audit.cases_posterior import POSTERIOR_CASES
+from discreet.audit.cases_statistics import STATISTIC_CASES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.audit.case import Case
+
+CASES: dict[str, Callable[[], Case]] = {
+    **NOISE_CASES,
+    **CHOICE_CASES,
+    **MEDIAN_CASES,
+    **POSTERIOR_CASES,
+    **STATISTIC_CASES,
+}

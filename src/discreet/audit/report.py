@@ -1,0 +1,45 @@
+"""Run audits by name and print what they saw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.audit.case import RUNS, empirical
+from discreet.audit.registry import CASES
+from discreet.audit.zoo import TWINS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.audit.case import Case, Verdict
+    from discreet.sampling.source import Source
+
+_TITLES = ("audit", "ε", "δ claimed", "δ at least", "ε at least", "verdict")
+
+
+def find(name: str) -> Case:
+    """Return the case, or the broken twin's, of that name."""
+    if name in CASES:
+        return CASES[name]()
+    if name in TWINS:
+        return TWINS[name].case()
+    raise ValueError(f"no audit is called {name!r}; there are {', '.join([*CASES, *TWINS])}")
+
+
+def run(names: Iterable[str], source: Source, *, runs: int = RUNS) -> list[Verdict]:
+    """Tier 2 of every named case."""
+    return [empirical(find(name), source, runs=runs) for name in names]
+
+
+def format_table(verdicts: Iterable[Verdict]) -> str:
+    """Return a plain-text table, one verdict a line."""
+    rows = [_TITLES, *(_row(verdict) for verdict in verdicts)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_TITLES))]
+    return "\n".join(
+        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _row(v: Verdict) -> tuple[str, ...]:
+    numbers = (f"{x:.4g}" for x in (v.epsilon, v.claimed_delta, v.least_delta, v.least_epsilon))
+    return (v.name, *numbers, "REFUTED" if v.refuted else "holds")

@@ -1,0 +1,27 @@
+"""What a broken twin is: a mechanism with one known mistake, under the claim it would deserve without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.audit.case import Case
+
+
+@final
+@dataclass(frozen=True)
+class Twin:
+    """BROKEN ON PURPOSE, never for use: the audit must refute its claim in the tiers named."""
+
+    mechanism: str  # whose twin it is, by its name in mechanisms/registry.py
+    mistake: str
+    tiers: frozenset[int]  # 1: the exact profile exceeds the claim; 2: 1e5 runs a side do
+    case: Callable[[], Case]
+
+
+BOTH = frozenset({1, 2})
+EXACT_ONLY = frozenset({1})  # true δ too small for 1e5 runs
+RUNS_ONLY = frozenset({2})  # the law over the reals is right; its floating point is not

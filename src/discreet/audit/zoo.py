@@ -1,0 +1,16 @@
+"""Every broken twin by name. They exist to be caught: an audit that lets one pass is itself broken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.audit.zoo_choice import CHOICE_TWINS
+from discreet.audit.zoo_float import FLOAT_TWINS
+from discreet.audit.zoo_median import MEDIAN_TWINS
+from discreet.audit.zoo_noise import NOISE_TWINS
+from discreet.audit.zoo_posterior import POSTERIOR_TWINS
+
+if TYPE_CHECKING:
+    from discreet.audit.twin import Twin
+
+TWINS: dict[str, Twin] = {**FLOAT_TWINS, **NOISE_TWINS, **CHOICE_TWINS, **MEDIAN_TWINS, **POSTERIOR_TWINS}
