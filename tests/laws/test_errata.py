@@ -8,7 +8,7 @@ from scipy.special import expit, gamma, gammaln, psi
 from discreet.families import BetaBernoulli, GammaPoisson
 
 
-def test_2_the_log_partition_function_has_logarithms():
+def test_erratum_02_the_log_partition_function_has_logarithms():
     """ERRATA 2 [G20 §3.3]: C = lnΓ(η₁) + lnΓ(η₂−η₁) − lnΓ(η₂), not Γ(η₁) + Γ(η₂−η₁) − Γ(η₂)."""
     member = BetaBernoulli(6, 12)
     first, second = member.natural
@@ -35,7 +35,7 @@ def _largest_curvature(p, q):
     return max(np.linalg.norm(m.covariance_sufficient(), 2) for m in path)
 
 
-def test_11_divergence_is_half_the_curvature_times_the_squared_distance():
+def test_erratum_11_divergence_is_half_the_curvature_times_the_squared_distance():
     """ERRATA 11 [G20 Lemma 8, (4.30)–(4.32), (4.44)]: KL ≤ D‖γ‖²/2; without the square the bound is false."""
     p = BetaBernoulli(1000, 1000)
     for distance in (1, 10, 30, 100):
@@ -49,7 +49,7 @@ def test_11_divergence_is_half_the_curvature_times_the_squared_distance():
             assert divergence > curvature * distance  # the printed bound, square missing, is exceeded
 
 
-def test_11_the_bound_holds_for_random_pairs():
+def test_erratum_11_the_bound_holds_for_random_pairs():
     rng = np.random.default_rng(7)
     for _ in range(60):
         a, b = np.exp(rng.normal(1, 1.5, 2))
@@ -60,7 +60,7 @@ def test_11_the_bound_holds_for_random_pairs():
         assert -1e-12 <= _kl(p, q) <= _largest_curvature(p, q) * gap**2 / 2 + 1e-12
 
 
-def test_11_renyi_by_the_same_curvature():
+def test_erratum_11_renyi_by_the_same_curvature():
     """D_α ≤ (α/2)·sup‖∇²C‖·‖γ‖², the supremum over the segment from Q to Q + α(P − Q)."""
     p, q, order = BetaBernoulli(40, 60), BetaBernoulli(39, 61), 3.0
     far = p.from_natural(order * p.natural + (1 - order) * q.natural)
@@ -70,7 +70,7 @@ def test_11_renyi_by_the_same_curvature():
     assert 0.4 * bound < value <= bound
 
 
-def test_12_the_base_measure_is_one_not_zero():
+def test_erratum_12_the_base_measure_is_one_not_zero():
     """ERRATA 12 [G20 ch. 4]: h(x) = 1. With h = 0, as printed, Σ_x h(x) exp(S(x)·θ − A(θ)) is 0, not 1."""
     for theta in (-2.0, 0.3, 1.7):  # θ = logit p, A = ln(1 + e^θ)
         terms = np.array([np.exp(x * theta - np.logaddexp(0, theta)) for x in (0, 1)])
@@ -80,13 +80,13 @@ def test_12_the_base_measure_is_one_not_zero():
         np.testing.assert_allclose(np.exp(likelihood), terms, rtol=1e-12)
 
 
-def test_12_the_prior_normalises_with_base_one_in_natural_coordinates():
+def test_erratum_12_the_prior_normalises_with_base_one_in_natural_coordinates():
     member = BetaBernoulli(6, 12)
     weight = lambda s: np.exp(member.sufficient(expit(s)) @ member.natural - member.log_partition())  # noqa: E731
     assert quad(weight, -30, 30)[0] == pytest.approx(1, abs=1e-9)
 
 
-def test_12_where_the_base_measure_is_not_one_it_is_known():
+def test_erratum_12_where_the_base_measure_is_not_one_it_is_known():
     """Poisson: h(x) = 1/x!; ln p(x|λ) − (xθ − A(θ)) = −ln x!, free of λ."""
     x = np.arange(6)
     for rate in (0.5, 4.0):
