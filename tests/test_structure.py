@@ -72,3 +72,14 @@ def test_layers_import_only_what_they_may(layer):
 def test_every_folder_is_a_known_layer():
     folders = {p.name for p in SRC.iterdir() if p.is_dir() and p.name != "__pycache__"}
     assert folders == set(LAYERS)
+
+
+def test_the_type_stub_names_what_the_package_exports():
+    stub = (SRC / "__init__.pyi").read_text()
+    named = {
+        alias.asname
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert named == set(discreet.__all__)

@@ -1,0 +1,51 @@
+# The public names with their types; __init__.py loads each on first use.
+
+from discreet.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
+from discreet.families.beta_binomial import BetaBinomial as BetaBinomial
+from discreet.families.beta_geometric import BetaGeometric as BetaGeometric
+from discreet.families.dirichlet_categorical import DirichletCategorical as DirichletCategorical
+from discreet.families.dirichlet_multinomial import DirichletMultinomial as DirichletMultinomial
+from discreet.families.gamma_exponential import GammaExponential as GammaExponential
+from discreet.families.gamma_poisson import GammaPoisson as GammaPoisson
+from discreet.families.linear_regression import BayesianLinearRegression as BayesianLinearRegression
+from discreet.families.normal_inverse_gamma import NormalInverseGamma as NormalInverseGamma
+from discreet.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
+from discreet.families.normal_mean import NormalMean as NormalMean
+from discreet.mechanisms.concentrated import ConcentratedPosterior as ConcentratedPosterior
+from discreet.mechanisms.continuous_exponential import ContinuousExponential as ContinuousExponential
+from discreet.mechanisms.diffused import DiffusedPosterior as DiffusedPosterior
+from discreet.mechanisms.direct import DirectPosterior as DirectPosterior
+from discreet.mechanisms.exponential import Exponential as Exponential
+from discreet.mechanisms.gaussian import DiscreteGaussian as DiscreteGaussian
+from discreet.mechanisms.gaussian import Gaussian as Gaussian
+from discreet.mechanisms.kary_randomised_response import KaryRandomizedResponse as KaryRandomizedResponse
+from discreet.mechanisms.laplace import DiscreteLaplace as DiscreteLaplace
+from discreet.mechanisms.laplace import Laplace as Laplace
+from discreet.mechanisms.noisy_max import ReportNoisyMax as ReportNoisyMax
+from discreet.mechanisms.noisy_statistics import NoisyStatistics as NoisyStatistics
+from discreet.mechanisms.one_posterior_sample import OnePosteriorSample as OnePosteriorSample
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+from discreet.mechanisms.propose_test_release import ProposeTestRelease as ProposeTestRelease
+from discreet.mechanisms.randomised_response import RandomizedResponse as RandomizedResponse
+from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate as SampleAndAggregate
+from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian as SmoothSensitivityMedian
+from discreet.mechanisms.statistical_query import StatisticalQuery as StatisticalQuery
+from discreet.privacy.bounded_loss import ApproxDP as ApproxDP
+from discreet.privacy.bounded_loss import BoundedRange as BoundedRange
+from discreet.privacy.bounded_loss import PureDP as PureDP
+from discreet.privacy.composition import compose as compose
+from discreet.privacy.composition import parallel as parallel
+from discreet.privacy.divergence_bounds import GaussianDP as GaussianDP
+from discreet.privacy.divergence_bounds import RenyiDP as RenyiDP
+from discreet.privacy.divergence_bounds import ZeroCDP as ZeroCDP
+from discreet.privacy.filters import Filter as Filter
+from discreet.privacy.guarantee import ADD_REMOVE as ADD_REMOVE
+from discreet.privacy.guarantee import SUBSTITUTE as SUBSTITUTE
+from discreet.privacy.guarantee import Guarantee as Guarantee
+from discreet.privacy.guarantee import NotProved as NotProved
+from discreet.privacy.guarantee import Relation as Relation
+from discreet.privacy.guarantee import Unreachable as Unreachable
+from discreet.sampling.source import SeededSource as SeededSource
+from discreet.sampling.source import SystemSource as SystemSource
+
+__version__: str
