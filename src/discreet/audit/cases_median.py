@@ -121,11 +121,21 @@ def tested(laws: Sequence[Law], passed: Sequence[float]) -> Profile:
     return delta
 
 
+def clipped_quarters() -> ClippedMean:
+    """ε = 1 for two records in [0, 1] on a grid of quarters: one of them moves the sum by up to 4 cells."""
+    return ClippedMean.calibrate(target=PureDP(1), lower=0, upper=1, records=2, grid=Fraction(1, 4))
+
+
+def four_cells() -> Profile:
+    """Discrete Laplace of scale 4, moved by 4"""
+    pmf = np.exp(-np.abs(np.arange(-400, 401)) / 4)
+    pmf /= pmf.sum()
+    return profiles.finite(np.concatenate([np.zeros(4), pmf]), np.concatenate([pmf, np.zeros(4)]))
+
+
 def clipped_mean() -> Case:
-    """(1, ½) against (0, ½) in [0, 1] on a grid of quarters: the sum moves by 4 of 4 cells."""
-    mechanism = ClippedMean.calibrate(target=PureDP(1), lower=0, upper=1, records=2, grid=Fraction(1, 4))
-    z = np.arange(-400, 401)
-    pmf = np.exp(-np.abs(z) / 4) / np.exp(-np.abs(z) / 4).sum()
+    """(1, ½) against (0, ½)"""
+    mechanism = clipped_quarters()
     return Case(
         "clipped_mean",
         mechanism.guarantee,
@@ -133,7 +143,7 @@ def clipped_mean() -> Case:
         repeated(mechanism, [1.0, 0.5]),
         repeated(mechanism, [0.0, 0.5]),
         lambda y: y >= 0.75,
-        profiles.finite(np.concatenate([np.zeros(4), pmf]), np.concatenate([pmf, np.zeros(4)])),
+        four_cells(),
     )
 
 
@@ -171,10 +181,7 @@ def block_maximum(block: NDArray[Any]) -> float:
 
 def sample_and_aggregate() -> Case:
     """Average the maxima of two blocks of two: (1, 0, 0, 0) against (0, 0, 0, 0) moves one of them by 1."""
-    mean = ClippedMean.calibrate(target=PureDP(1), lower=0, upper=1, records=2, grid=Fraction(1, 4))
-    mechanism = SampleAndAggregate(block_maximum, 2, mean)
-    z = np.arange(-400, 401)
-    pmf = np.exp(-np.abs(z) / 4) / np.exp(-np.abs(z) / 4).sum()
+    mechanism = SampleAndAggregate(block_maximum, 2, clipped_quarters())
     return Case(
         "sample_and_aggregate",
         mechanism.guarantee,
@@ -182,7 +189,7 @@ def sample_and_aggregate() -> Case:
         sample_and_aggregate_runs(mechanism, (1.0, 0.0, 0.0, 0.0)),
         sample_and_aggregate_runs(mechanism, (0.0, 0.0, 0.0, 0.0)),
         lambda y: y >= 0.5,
-        profiles.finite(np.concatenate([np.zeros(4), pmf]), np.concatenate([pmf, np.zeros(4)])),
+        four_cells(),
     )
 
 

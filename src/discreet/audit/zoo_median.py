@@ -12,6 +12,7 @@ from discreet.audit import profiles
 from discreet.audit.case import Case
 from discreet.audit.cases_median import (
     Data,
+    clipped_quarters,
     laplace_event,
     local_sensitivity,
     lower_median,
@@ -20,10 +21,9 @@ from discreet.audit.cases_median import (
 )
 from discreet.audit.cases_noise import repeated
 from discreet.audit.twin import BOTH, Twin
-from discreet.mechanisms.clipped_mean import ClippedMean
 from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
 from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
-from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.privacy.guarantees import ApproxDP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ def summed_laplace(loss: float) -> NDArray[np.float64]:
 
 def not_clipped() -> Case:
     """Sum a record of 3 in a column declared to lie in [0, 1] as it is: 12 cells of ¼."""
-    honest = ClippedMean.calibrate(target=PureDP(1), lower=0, upper=1, records=2, grid=Fraction(1, 4))
+    honest = clipped_quarters()
     noise, pmf = DiscreteLaplace(4, 4), summed_laplace(0.25)
 
     def release(records: Sequence[float]) -> Runs:
@@ -95,7 +95,7 @@ def not_clipped() -> Case:
 
 def overlapping_blocks() -> Case:
     """Two blocks of three out of four records: the one that differs is in both more often than not."""
-    mean = ClippedMean.calibrate(target=PureDP(1), lower=0, upper=1, records=2, grid=Fraction(1, 4))
+    mean = clipped_quarters()
     honest = SampleAndAggregate(lambda block: float(np.max(block)), 2, mean)
     pmf = summed_laplace(0.25)
 

@@ -46,10 +46,12 @@ def vertex_only() -> Case:
 
 
 def corollary_16() -> Case:
-    """Beta(1, 1), r = ½, n = 2: pset(η₀, n) as printed weighs the others fully [G20 Cor. 16]."""
-    mechanism = DiffusedPosterior(BetaBernoulli(1, 1), n=2, r=HALF)
-    honest = posterior_case("diffused/corollary_16", mechanism, pairs.bernoulli(1, 1, n=2, r=0.5))
-    printed = BetaPairs(1, 1, HALF, 2 - HALF, 2 - HALF)  # α + β = prior + n in place of prior + rn
+    """Beta(½, ½), r = ¼, n = 2: pset(η₀, n) as printed weighs the others fully [G20 Cor. 16]."""
+    r = Fraction(1, 4)
+    mechanism = DiffusedPosterior(BetaBernoulli(HALF, HALF), n=2, r=r)
+    neighbours = pairs.bernoulli(0.5, 0.5, n=2, r=0.25)
+    honest = posterior_case("diffused/corollary_16", mechanism, neighbours, epsilon=0.25)
+    printed = BetaPairs(HALF, HALF, r, 2 - r, 2 - r)  # α + β = prior + n in place of prior + rn
     return replace(honest, claim=guarantee_of(printed, SUBSTITUTE))
 
 

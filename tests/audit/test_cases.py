@@ -1,0 +1,168 @@
+"""Every registered mechanism under attack: tier 1 compares profiles, tier 2 counts 1e5 runs a side."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from discreet.audit.case import LEVEL, empirical, profile_excess, renyi_excess
+from discreet.audit.cases_median import lower_median, reach
+from discreet.audit.cases_posterior import FAMILIES, HALF, N
+from discreet.audit.registry import CASES
+from discreet.audit.zoo_float import gamma_reaches, laplace_reaches
+from discreet.families.gamma_poisson import GammaPoisson
+from discreet.mechanisms.concentrated import ConcentratedPosterior
+from discreet.mechanisms.diffused import DiffusedPosterior
+from discreet.mechanisms.direct import DirectPosterior
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.median import Interval, SortedSample
+from discreet.mechanisms.posterior import simulate
+from discreet.mechanisms.registry import MECHANISMS
+from discreet.sampling.source import SeededSource
+
+EPSILONS = np.linspace(0, 3, 13)
+ORDERS = (1.125, 1.25, 1.5, 2, 3, 6)
+ROUNDING = 1e-9  # of scipy.special and of quadrature; the claims themselves are proved upper bounds
+
+# Claimed δ over exact δ of the audited pair at the case's ε: 1 where the claim is that pair's own profile.
+EXACT = 1 + 1e-6
+PROFILE_FACTOR = {
+    "gaussian": EXACT,
+    "gaussian/vector": EXACT,
+    "discrete_gaussian": 1.8,  # zCDP is stated, not the profile
+    "exponential": EXACT,
+    "continuous_exponential": 1.3,  # the quantile score does not attain every bounded range
+    "smooth_sensitivity_median": 2.2,  # sliding and dilation are charged one after the other
+    "propose_test_release": 3.1,  # test and release are charged one after the other
+    "direct/add_remove": 1.005,  # 400 records where the bound is the limit of many
+    "posterior_draws": EXACT,
+    "statistical_query": EXACT,
+    "noisy_statistics/gaussian": EXACT,
+    "noisy_statistics/discrete_gaussian": 2.0,
+    "gaussian_query": 2.0,
+    **{f"{kind}/{f}": EXACT for kind in ("direct", "diffused", "concentrated") for f in FAMILIES},
+    "direct/geometric": 1.4,  # its profile is bounded by that of the gammas behind it
+    "diffused/geometric": 1.7,
+    "concentrated/geometric": 1.7,
+}
+# Least pure ε of the audited pair over the claimed one.
+PURE_SHARE = {
+    "randomized_response": 0.999,
+    "kary_randomized_response": 0.999,
+    "laplace": 0.999,
+    "laplace/vector": 0.999,
+    "discrete_laplace": 0.999,
+    "permute_and_flip": 0.99,  # the third candidate takes a little of the ratio
+    "report_noisy_max": 0.64,  # two candidates; the bound is the limit of far-away winners
+    "clipped_mean": 0.999,
+    "sample_and_aggregate": 0.999,
+    "noisy_statistics/laplace": 0.999,
+    "noisy_statistics/discrete_laplace": 0.999,
+    "noisy_statistics/add_remove": 0.999,
+    "one_posterior_sample/beta": 0.999,
+    "one_posterior_sample/dirichlet": 0.79,  # a proved bound, not an equality, for d ≥ 3
+    "laplace_query": 0.999,
+}
+
+case = cache(lambda name: CASES[name]())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_carries_its_name_and_the_name_of_a_mechanism(name):
+    assert case(name).name == name
+    assert name.partition("/")[0] in MECHANISMS
+
+
+def test_every_mechanism_has_a_case():
+    assert {name.partition("/")[0] for name in CASES} == set(MECHANISMS)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tier_1_the_claim_covers_the_exact_profile(name):
+    assert profile_excess(case(name), EPSILONS) <= ROUNDING
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if case(name).exact_renyi])
+def test_tier_1_the_claim_covers_the_exact_renyi_curve(name):
+    assert -np.inf < renyi_excess(case(name), ORDERS) <= ROUNDING
+
+
+def test_tightness_is_stated_for_every_case():
+    assert PROFILE_FACTOR.keys() | PURE_SHARE.keys() == CASES.keys()
+    assert not PROFILE_FACTOR.keys() & PURE_SHARE.keys()
+
+
+@pytest.mark.parametrize("name", PROFILE_FACTOR)
+def test_tier_1_the_claimed_profile_is_tight(name):
+    one = case(name)
+    claimed = one.claim.delta(one.epsilon)
+    assert 0 < claimed <= PROFILE_FACTOR[name] * one.exact_delta(one.epsilon)
+
+
+@pytest.mark.parametrize("name", PURE_SHARE)
+def test_tier_1_the_claimed_pure_epsilon_is_tight(name):
+    one = case(name)
+    assert one.claim.delta(one.epsilon) == 0
+    assert one.exact_delta(PURE_SHARE[name] * one.epsilon) > 0
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tier_1_no_neighbouring_statistics_exceed_the_claim(family):
+    model, neighbours = FAMILIES[family]
+    settings = (
+        (DirectPosterior(model, n=N), neighbours(1, 1)),
+        (DiffusedPosterior(model, n=N, r=HALF), neighbours(1, 0.5)),
+        (ConcentratedPosterior(model, n=N, m=HALF), neighbours(2, 1)),
+    )
+    for mechanism, pairs in settings:
+        claimed = [mechanism.guarantee.delta(e) for e in EPSILONS]
+        for pair in pairs:
+            assert all(pair.delta(e) <= d + ROUNDING for e, d in zip(EPSILONS, claimed, strict=True))
+
+
+# A true claim is refuted with probability at most LEVEL = 1e-4 a case, hence any of them with at most 0.005
+# over the choice of the seed; for this seed the outcome is fixed. Negative controls: the twins of test_zoo.py.
+@pytest.mark.parametrize("name", CASES)
+def test_tier_2_runs_do_not_refute_the_claim(name):
+    assert LEVEL * len(CASES) <= 0.005
+    verdict = empirical(case(name), SeededSource(20260))
+    assert not verdict.refuted
+    assert verdict.least_epsilon > 0  # the event was seen, and more often on the left
+
+
+# ── the audit's own tools ───────────────────────────────────────────────────────────────────────────
+
+
+def test_brute_force_sensitivities_agree_with_the_mechanisms():
+    rng = np.random.default_rng(5)
+    interval = Interval(0, 1, 1 / 8)
+    for _ in range(20):
+        data = tuple((rng.integers(0, 9, size=5) / 8).tolist())
+        sample = SortedSample.of(interval, data)
+        assert sample.median / 8 == lower_median(data)
+        assert [sample.reach(k) / 8 for k in range(3)] == [reach(data, k) for k in range(3)]
+
+
+def test_batched_sample_and_aggregate_has_the_law_of_its_release():
+    # Two-sample comparison of P(y ≥ ½) at 4 standard errors: fails by chance with probability 6e-5.
+    from discreet.audit.cases_median import block_maximum, clipped_quarters, sample_and_aggregate_runs
+    from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
+
+    mechanism, data = SampleAndAggregate(block_maximum, 2, clipped_quarters()), (1.0, 1.0, 0.0, 0.0)
+    source = SeededSource(11)
+    one_by_one = np.array([mechanism.release(np.array(data), source) for _ in range(3000)])
+    batch = sample_and_aggregate_runs(mechanism, data)(100_000, source)
+    gap = (one_by_one >= 0.5).mean() - (batch >= 0.5).mean()
+    assert abs(gap) < 4 * np.sqrt(0.25 / 3000 + 0.25 / 100_000)
+
+
+def test_the_floating_point_attacks_tell_nothing_about_exact_draws():
+    # The events that give the float twins away in 81 % and 67 % of runs obey (ε, δ) here, within 5 standard
+    # errors (chance 6e-7). The twins' own tests in test_zoo.py are the negative control.
+    runs, source = 50_000, SeededSource(12)
+    ours = Laplace(1, 10)
+    left, right = (~laplace_reaches(0.0, np.asarray(ours.releases(x, runs, source))) for x in (1, 0))
+    assert left.mean() <= np.exp(0.1) * right.mean() + 5 * np.sqrt(0.5 / runs)
+    direct = DirectPosterior(GammaPoisson(30, 2, 1), n=2)
+    left, right = (~gamma_reaches(30.0, 4 * simulate(direct, [k], runs, source)) for k in (1, 0))
+    assert left.mean() <= np.e * right.mean() + direct.guarantee.delta(1) + 5 * np.sqrt(0.5 / runs)
