@@ -1,0 +1,84 @@
+"""What a row must promise so that a unit with k rows is promised the target. Rounded to the private side."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+from discreet.privacy.certified import ball, floor, precision
+from discreet.privacy.curves import downward
+from discreet.privacy.guarantee import Guarantee, NotProved, group_size
+from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, ZeroCDP
+
+if TYPE_CHECKING:
+    from discreet.privacy.certified import Exact
+
+BITS = 256
+STEPS = 64  # each one double to the private side; a handful is ever needed
+
+
+def per_row(target: Guarantee, k: int) -> Guarantee:
+    """Promise for one row whose .group(k) implies the target, verified."""
+    if group_size(k) == 1:
+        return target
+    row = _row(target, k)
+    if not row.group(k) <= target:
+        raise NotProved(f"the promise for one of {k} rows could not be proved to give {target}")
+    return row
+
+
+@singledispatch
+def _row(target: Guarantee, k: int) -> Guarantee:
+    raise NotProved(
+        f"no rule turns a {type(target).__name__} target for a unit with {k} rows into one for a row: "
+        "ask for a PureDP, ApproxDP, ZeroCDP or GaussianDP target, or bound each unit to one row"
+    )
+
+
+# A target that is no double is first lowered to one, so that answers rounded up to doubles still prove it.
+
+
+@_row.register
+def _(target: PureDP, k: int) -> PureDP:
+    """ε/k: the ratio bound taken k times."""
+    return PureDP(Fraction(downward(target.loss)) / k, relation=target.relation)
+
+
+@_row.register
+def _(target: BoundedRange, k: int) -> BoundedRange:
+    """ε/k: lengths of the intervals add."""
+    return BoundedRange(Fraction(downward(target.loss)) / k, relation=target.relation)
+
+
+@_row.register
+def _(target: ZeroCDP, k: int) -> ZeroCDP:
+    """ρ/k² [Bun, Steinke 2016 Prop. 1.9]."""
+    return ZeroCDP(Fraction(downward(target.rho)) / k**2, relation=target.relation)
+
+
+@_row.register
+def _(target: GaussianDP, k: int) -> GaussianDP:
+    """μ/k [DRS22 Thm 2.14]."""
+    mu = target.mu  # rounded up where μ is no double
+    lower = mu if Fraction(mu) ** 2 <= Fraction(target.mu_squared) else math.nextafter(mu, 0.0)
+    return GaussianDP(Fraction(lower) / k, relation=target.relation)
+
+
+@_row.register
+def _(target: ApproxDP, k: int) -> ApproxDP:
+    """(ε/k, δ(e^{ε/k} − 1)/(e^ε − 1)) [Vadhan 2017 Lemma 2.2], rounded down until the rule gives ≤ δ back."""
+    share, delta = downward(Fraction(target.loss) / k), _share_of_delta(target.loss, target.slack, k)
+    for _step in range(STEPS):
+        row = ApproxDP(share, delta, relation=target.relation)
+        if row.group(k) <= target:
+            return row
+        delta = math.nextafter(delta, 0.0)
+    raise NotProved(f"δ = {target.slack} for a unit of {k} rows leaves nothing for a row; ask for a larger δ")
+
+
+def _share_of_delta(epsilon: Exact, delta: Exact, k: int) -> float:
+    with precision(BITS):
+        loss = ball(Fraction(epsilon))
+        return floor(ball(Fraction(delta)) * (loss / k).expm1() / loss.expm1())
