@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 from discreet.families.family import Family, records
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.privacy.certified import Exact, PrecisionError
+from discreet.privacy.composition import compose
 from discreet.privacy.conversions import above
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation, Unreachable
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, RenyiDP
@@ -59,7 +60,7 @@ class PrivacyProfile:
 
 @lru_cache(maxsize=4096)
 def _renyi(worst: WorstCase, order: Exact) -> float:
-    return above(lambda: worst.renyi(order)) if order < worst.order_limit else math.inf
+    return above(lambda: worst.renyi(order))  # exact at α* too, which need not be a double
 
 
 @lru_cache(maxsize=4096)
@@ -147,8 +148,6 @@ class PosteriorDraws(Mechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        from discreet.privacy.composition import compose  # noqa: PLC0415
-
         return compose(*[self.one.guarantee] * self.q)
 
     def release(
@@ -198,7 +197,7 @@ def meets(target: Guarantee, worst: WorstCase) -> bool:
 @meets.register
 def _(target: ApproxDP, worst: WorstCase) -> bool:
     # the exact profile alone: no conversion can be below it, and it is far quicker
-    return _delta(worst, target.loss) <= target.slack
+    return worst.delta_at_most(target.loss, target.slack)
 
 
 def _exponent(holds: Callable[[float], bool], target: Guarantee, knob: str) -> int:

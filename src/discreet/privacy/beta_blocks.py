@@ -1,42 +1,97 @@
-"""sup over data sets of a Beta pair's privacy profile, by branch and bound on certified balls."""
+"""sup over data sets of a Beta pair's privacy profile, by branch and bound on certified bounds."""
 
 from __future__ import annotations
 
+import heapq
 from fractions import Fraction
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
 
 from flint import arb
 
 from discreet.privacy.certified import ball, precision
 from discreet.privacy.divergences import beta_delta, beta_renyi, chernoff_at
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.privacy.certified import Exact
+
 SLACK = 1 + Fraction(1, 10**9)  # blocks of data sets within this factor of the best are not split further
-MAX_BLOCKS = 4096  # after so many the bounds found so far are the (valid, looser) answer
+SPLITS = 256  # after so many the bound found so far is the (valid, looser) answer
+BITS = 128
 
 Pair = tuple[Fraction, Fraction]
+Block = tuple[float, Pair, arb]  # −ln of the bound (the heap's key), [w₁, w₂], the bound
 
 
-def sup_beta_delta(prior: Pair, step: Fraction, data: Pair, epsilon: Fraction) -> arb:
-    """Return sup over w of δ(ε) at (a, b) = (α₀+w, β₀+others−w), both directions; data = (others, unit).
+class Search(NamedTuple):
+    """The pairs (α₀+w, β₀+others−w), w ∈ {0, unit, …, others} or real, of step r, and the ε that is asked."""
+
+    prior: Pair
+    step: Fraction
+    others: Fraction
+    unit: Fraction
+    epsilon: Fraction
+
+
+def sup_beta_delta(search: Search) -> arb:
+    """Return a bound on sup over w of δ(ε), both directions: at most 1e-9 above if `SPLITS` suffice."""
+    *_, (_, upper) = _brackets(search)
+    return upper
+
+
+def beta_delta_at_most(search: Search, delta: Exact) -> bool:
+    """Whether sup over w of δ(ε) ≤ δ, proved; far from the threshold the first bounds settle it."""
+    limit = ball(delta)
+    for best, upper in _brackets(search):
+        if upper <= limit:
+            return True
+        if best > limit:
+            return False
+    return False
+
+
+def _brackets(search: Search) -> Iterator[tuple[arb, arb]]:
+    """Yield ever tighter (value attained, bound on all), both as upper end points.
 
     One Markov kernel (add an independent Gamma) carries both laws to a larger a or b, so δ falls in each, and
-    a block [w₁, w₂] is bounded by the pair (α₀+w₁, β₀+others−w₂). Exact at unit > 0 up to a relative 1e-9.
+    a block [w₁, w₂] is bounded by the pair (α₀+w₁, β₀+others−w₂); a block of one point is attained.
     """
-    (alpha, beta), (others, unit) = prior, data
-    best = arb(0)
-    for end in sorted([(alpha, beta + others), (alpha + others, beta)], key=min):
-        best = best.max(_both(end, step, epsilon, best))
-    upper, seen = best, 0
-    blocks = [(unit, others - unit)] if others > 0 and others - unit >= unit else []
-    while blocks:
-        (low, high), seen = blocks.pop(), seen + 1
-        bound = _both((alpha + low, beta + others - high), step, epsilon, best)
-        if low == high:
+    blocks: list[Block] = []
+    with precision(BITS):
+        best = arb(0)
+        for w in sorted({Fraction(0), search.others}, key=lambda w: min(_corner(search, (w, w)))):
+            best = best.max(_both(search, (w, w), best))
+        low, high = search.unit, search.others - search.unit
+        best = _consider(search, [(low, high)] if search.others > 0 and low <= high else [], blocks, best)
+    yield best, _top(blocks, best)
+    for _ in range(SPLITS):
+        if not (blocks and blocks[0][2] > best * ball(SLACK)):
+            return
+        with precision(BITS):
+            _, block, _ = heapq.heappop(blocks)
+            best = _consider(search, _split(*block, search.unit), blocks, best)
+        yield best, _top(blocks, best)
+
+
+def _consider(search: Search, new: list[Pair], blocks: list[Block], best: arb) -> arb:
+    """Bound each new block; keep those that may hold more than the best, which single points raise."""
+    for block in new:
+        bound = _both(search, block, best)
+        if block[0] == block[1]:
             best = best.max(bound)
-        elif bound <= best * ball(SLACK) or seen > MAX_BLOCKS:
-            upper = upper.max(bound)
-        else:
-            blocks += _split(low, high, unit)
-    return upper.max(best)
+        elif bound > best:
+            heapq.heappush(blocks, (-float(bound.log()), block, bound))
+    return best
+
+
+def _top(blocks: list[Block], best: arb) -> arb:
+    return reduce(arb.max, (bound for _, _, bound in blocks), best)
+
+
+def _corner(search: Search, block: Pair) -> Pair:
+    return search.prior[0] + block[0], search.prior[1] + search.others - block[1]
 
 
 def _split(low: Fraction, high: Fraction, unit: Fraction) -> list[Pair]:
@@ -47,20 +102,19 @@ def _split(low: Fraction, high: Fraction, unit: Fraction) -> list[Pair]:
     return [(low, middle), (middle + unit, high)]
 
 
-def _both(pair: Pair, step: Fraction, epsilon: Fraction, best: arb) -> arb:
-    """δ(ε) of the pair, both directions, the likely larger first; 0 stands for what is surely below best."""
-    found = arb(0)
-    for a, b in sorted({pair, pair[::-1]}, key=lambda entries: entries[1]):
-        if not _surely_below((a, b), step, epsilon, best.max(found)):
-            found = found.max(beta_delta(a, b, step, epsilon))
+def _both(search: Search, block: Pair, best: arb) -> arb:
+    """δ(ε) at the block's corner, both directions, rounded up; 0 stands for what is surely below the best."""
+    found, (a, b) = arb(0), _corner(search, block)
+    for pair in sorted({(a, b), (b, a)}, key=lambda entries: entries[1]):  # the likely larger first
+        if not _surely_below(search, pair, best.max(found)):
+            found = found.max(beta_delta(*pair, search.step, search.epsilon).upper())
     return found
 
 
-def _surely_below(pair: Pair, step: Fraction, epsilon: Fraction, best: arb) -> bool:
+def _surely_below(search: Search, pair: Pair, best: arb) -> bool:
     """Whether a Chernoff bound, a few log-gammas cheap, proves this direction of the pair below the best."""
-    a, b = pair
-    spread = step * step * (1 / a + 1 / b)
-    excess = max(Fraction(1, 100), min(epsilon / spread - Fraction(1, 2), b / step * Fraction(9, 10)))
+    (a, b), r, epsilon = pair, search.step, search.epsilon
+    spread = r * r * (1 / a + 1 / b)
+    excess = max(Fraction(1, 100), min(epsilon / spread - Fraction(1, 2), b / r * Fraction(9, 10)))
     order = 1 + Fraction(float(excess))  # a short rational: any order is valid
-    with precision(128):
-        return bool(chernoff_at(beta_renyi, a, b, step, epsilon=epsilon, order=order) < best)
+    return bool(chernoff_at(beta_renyi, a, b, r, epsilon=epsilon, order=order) < best)

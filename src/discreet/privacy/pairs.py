@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
-from discreet.privacy.beta_blocks import sup_beta_delta
-from discreet.privacy.certified import Exact, ball, precision
+from discreet.privacy.beta_blocks import Search, beta_delta_at_most, sup_beta_delta
+from discreet.privacy.certified import Exact, ball, decide, precision
 from discreet.privacy.certified import floor as round_below
 from discreet.privacy.divergences import (
     INFINITE,
@@ -46,6 +46,10 @@ class WorstCase(ABC):
     @abstractmethod
     def delta(self, epsilon: Exact) -> arb:
         """Return sup of the hockey-stick divergence δ(ε) at the working precision, or an upper bound."""
+
+    def delta_at_most(self, epsilon: Exact, delta: Exact) -> bool:
+        """Whether sup δ(ε) ≤ δ, proved."""
+        return decide(lambda: self.delta(epsilon), delta)
 
     def reweighted(self, *, prior: Exact, step: Exact) -> WorstCase | None:
         """Scale the prior and a record's weight without asking the family again; None if that takes more."""
@@ -90,9 +94,14 @@ class BetaPairs(WorstCase):
         return _largest_renyi(order, (beta_renyi_bound, self._ends(), Fraction(self.step)))
 
     def delta(self, epsilon: Exact) -> arb:
-        prior = Fraction(self.alpha), Fraction(self.beta)
-        data = Fraction(self.others), Fraction(self.unit)
-        return sup_beta_delta(prior, Fraction(self.step), data, _epsilon(epsilon))
+        return sup_beta_delta(self._search(epsilon))
+
+    def delta_at_most(self, epsilon: Exact, delta: Exact) -> bool:
+        return beta_delta_at_most(self._search(epsilon), delta)
+
+    def _search(self, epsilon: Exact) -> Search:
+        step, others, unit = Fraction(self.step), Fraction(self.others), Fraction(self.unit)
+        return Search((Fraction(self.alpha), Fraction(self.beta)), step, others, unit, _epsilon(epsilon))
 
     def reweighted(self, *, prior: Exact, step: Exact) -> BetaPairs:
         f, g = Fraction(prior), Fraction(step)
