@@ -34,10 +34,11 @@ def seconds(draw: Draw, size: int, repeats: int) -> float:
 
 def against_numpy(size: int) -> list[Row]:
     rng = np.random.default_rng()
-    rows: list[Row] = []
-    for shape in (0.01, 0.5, 2.5, 500.0, 1e9):
-        rows.append((f"gamma({shape:g})", size, lambda n, a=shape: exact.gamma(SYSTEM, a, n),
-                     lambda n, a=shape: rng.standard_gamma(a, n), 1))  # fmt: skip
+    rows: list[Row] = [
+        (f"gamma({shape:g})", size, lambda n, a=shape: exact.gamma(SYSTEM, a, n),
+         lambda n, a=shape: rng.standard_gamma(a, n), 1)
+        for shape in (0.01, 0.5, 2.5, 500.0, 1e9)
+    ]  # fmt: skip
     for a, b in ((0.5, 0.5), (6.0, 12.0), (5e3, 7e3)):
         rows.append((f"beta({a:g}, {b:g})", size, lambda n, a=a, b=b: exact.beta(SYSTEM, a, b, n),
                      lambda n, a=a, b=b: rng.beta(a, b, n), 1))  # fmt: skip
@@ -68,8 +69,10 @@ def against_opendp(sizes: tuple[int, ...]) -> list[Row]:
 
 def alone(size: int) -> list[tuple[str, int, Draw]]:
     return [
-        ("truncated beta(6, 12) on [.1, .9]", size, lambda n: exact.truncated_beta(SYSTEM, 6, 12, 0.1, 0.9, n)),
-        ("truncated beta(1, 101) on [.1, .9]", size, lambda n: exact.truncated_beta(SYSTEM, 1, 101, 0.1, 0.9, n)),
+        ("truncated beta(6, 12) on [.1, .9]", size,
+         lambda n: exact.truncated_beta(SYSTEM, 6, 12, 0.1, 0.9, n)),
+        ("truncated beta(1, 101) on [.1, .9]", size,
+         lambda n: exact.truncated_beta(SYSTEM, 1, 101, 0.1, 0.9, n)),
         ("truncated dirichlet(1, 3, 100), .05", size,
          lambda n: exact.truncated_dirichlet(SYSTEM, [1, 3, 100], 0.05, n)),
         ("normal–inverse-gamma", size,

@@ -2,7 +2,7 @@
 
 numpy computes b·V³, b = a − ⅓, V = 1 + cX, in doubles. V³ steps by three last places where V steps by one,
 so about two thirds of all doubles near the draw are no value of V ↦ b·V³, and which ones depends on a. Ours
-returns the cell of the ideal draw, and every cell has positive probability under every shape: nothing is impossible.
+returns the cell of the ideal draw, and every cell has positive probability under every shape.
 """
 
 import numpy as np

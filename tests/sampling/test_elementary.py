@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from flint import arb
+from scipy import stats
 
 from discreet.privacy.certified import precision
 from discreet.sampling import batches
 from discreet.sampling.elementary import EXP_ERROR, EXP_RANGE, LOG_ERROR, ROUNDOFF, exp, log
 from discreet.sampling.source import SeededSource
+from discreet.sampling.strips import HEIGHT, LOG_LEVEL_ERROR, LOG_LEVELS, QUICK, TABLE, TAIL, WEIGHTS
 
 
 def points():
@@ -40,6 +42,34 @@ def test_exp_within_its_bound():
             truth = arb(float(y)).exp()
             worst = max(worst, float(abs((arb(m) * arb((1, int(n))) - truth) / truth)) / ROUNDOFF)
     assert 0.5 < worst <= EXP_ERROR
+
+
+def test_strips_hold_the_curve():
+    """Weights above the curve, quick acceptance below it, logarithms within their error, for every strip"""
+    assert WEIGHTS.sum() == TABLE.size == 4096
+    assert np.array_equal(np.bincount(TABLE, minlength=TAIL + 1), WEIGHTS)
+    with precision(256):
+        curve = [HEIGHT * (-((arb(i) / 32) ** 2) / 2).exp() for i in range(TAIL + 1)]
+        for i in range(TAIL):
+            weight = int(WEIGHTS[i])
+            assert curve[i] <= weight < curve[i] + 2
+            assert arb(float(QUICK[i])) * weight < curve[i + 1]
+            assert abs((HEIGHT / arb(weight)).log() - arb(float(LOG_LEVELS[i]))) < LOG_LEVEL_ERROR / 4
+        tail = (8 * HEIGHT / arb(int(WEIGHTS[TAIL]))).log() - 8
+        assert tail < 0
+        assert abs(tail - arb(float(LOG_LEVELS[TAIL]))) < LOG_LEVEL_ERROR / 4
+
+
+def test_tail_of_the_normal():
+    """|z| > 4 in 6.3e-5 of all draws, and there z² is right too (Poisson and KS at 1e-6, 4 million draws)"""
+    z = np.abs(np.concatenate([batches.Normals(SeededSource(k), 10**6).z for k in range(4)]))
+    beyond = z[z > 4]
+    share = 2 * stats.norm.sf(4)
+    assert stats.poisson.interval(1 - 1e-6, share * z.size)[0] <= beyond.size
+    assert beyond.size <= stats.poisson.interval(1 - 1e-6, share * z.size)[1]
+    law = stats.truncnorm(4, np.inf)
+    assert stats.kstest(beyond, law.cdf).pvalue > 1e-6
+    assert stats.kstest(4 + 1.8 * (beyond - 4), law.cdf).pvalue < 1e-6
 
 
 @pytest.mark.parametrize("shape", [1e-3, 0.5, 1.0, 2.5, 1e3, 1e9])

@@ -6,14 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import ctx
 
 from discreet.privacy.certified import PrecisionError, precision
 from discreet.sampling import batches, exact
 from discreet.sampling.lazy import Uniform
 from discreet.sampling.source import SeededSource, Source
-
-HALF_CELL = Fraction(1, 2)
+from discreet.sampling.strips import TABLE
 
 
 @dataclass
@@ -69,18 +68,16 @@ def test_never_decided_raises_rather_than_guessing():
         exact.bernoulli(Scripted([THIRD] * 300), Fraction(1, 3), 1)
 
 
-@pytest.mark.parametrize(("low_bits", "expected"), [(0, 7), (2**64 - 1, 8)])
-def test_normal_row_on_a_rounding_edge(low_bits, expected):
-    """z = √(8/e)(V − ½)/U with V's 64 bits straddling the edge 7.5 of ⌊100z + ½⌋: only later bits decide"""
-    first = 2**63 + 2**62
-    with precision(400):
-        u = arb(first) / 2**64 + arb(1) / 2**65  # the middle of U's word, so that U's own width stays outside
-        v = arb(0.5) + arb(7.5) / 100 * u / (8 * arb(-1).exp()).sqrt()
-        second = int((v * 2**64).floor().unique_fmpz())
-    source = Scripted([first, second, *[0] * 254, 2**63, low_bits])
-    draw = exact.normal(source, 0, 10**4, 1, 1)[0]
-    assert draw == expected
-    assert source.used == 258  # one block, then 64 more bits for each of the two uniforms
+@pytest.mark.parametrize(("later", "expected"), [(0, 7), (2**64 - 1, 8)])
+def test_normal_row_on_a_rounding_edge(later, expected):
+    """z = (i + U)/32 with U's 51 bits straddling the edge 7.5 of ⌊100z + ½⌋: only later bits decide"""
+    strip, edge = 2, Fraction(75, 1000)
+    fraction = int((32 * edge - strip) * 2**51)  # 2.4 − 2: no dyadic, so the edge lies inside the word's cell
+    entry = int(np.flatnonzero(strip == TABLE)[0])
+    row = [fraction << 13 | entry, 0]  # the second word's high half is 0: accepted whatever the first
+    source = Scripted([*row, *[0] * 254, later, later, 2**63, 0])
+    assert exact.normal(source, 0, 10**4, 1, 1)[0] == expected
+    assert source.used == 260  # one block, then further bits of U and of the accepting uniform
 
 
 LAWS = {

@@ -10,22 +10,22 @@ INFLATE.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
 from discreet.sampling.elementary import EXP_ERROR, EXP_RANGE, LOG_ERROR, exp, log
+from discreet.sampling.strips import LOG_LEVEL_ERROR, LOG_LEVELS, QUICK, TABLE, TAIL
 
 if TYPE_CHECKING:
     from discreet.sampling.source import Words
 
 REJECT, ACCEPT, UNSURE = 0, 1, 2
 COARSE = 2.0**-10
-_ROOT_8_OVER_E = 1.7155277699214135  # √(8/e), relative error ≤ u
-_WORD = 2.0**-64
-_TOP = np.uint64(1 << 63)
+_WORD, _HALF = 2.0**-64, 2.0**-32
+_LOW12, _SIGN, _LOW32 = np.uint64(4095), np.uint64(4096), np.uint64(0xFFFFFFFF)
+_13, _32, _51 = np.uint64(13), np.uint64(32), np.uint64(51)
 
 
 @njit(cache=True, error_model="numpy", inline="always")
@@ -46,21 +46,44 @@ def log_uniform(word: int, u: float, w: float) -> tuple[float, float]:
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def normal(first: int, second: int, u: float, w: float) -> tuple[int, float, float]:
-    """(decision, z, relative error): z = √(8/e)(V − ½)/U, accepted iff z²/4 ≤ −ln U"""
-    x, ex = uniform(first, u, w)
-    centred = float(np.int64(second ^ _TOP))
-    ev = 2.0 * u + w / abs(centred)
-    if not ex + ev <= COARSE:
+def log_half(half: int, u: float, w: float) -> tuple[float, float]:
+    """Ln U = y ± e for a uniform of 32 bits"""
+    k = float(half)
+    e = 2.0 * u + w / k
+    if not e <= COARSE:
+        return -1.0, np.inf
+    y = log(k * _HALF)
+    return y, 1.01 * e - LOG_ERROR * u * y
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def normal(word: int, half: int, u: float, w: float) -> tuple[int, float, float]:
+    """(decision, z, relative error) of a proposal from strips.py, accepted by the 32 bits `half`"""
+    strip = np.int64(TABLE[word & _LOW12])
+    fraction = word >> _13
+    if strip < TAIL:
+        k = float((np.uint64(strip) << _51) | fraction)
+        x, ex = k * 2.0**-56, 2.0 * u + w / k
+        y, ey = x, ex
+        if (float(half) + w) * _HALF < QUICK[strip] and ex <= COARSE:
+            return ACCEPT, (-x if word & _SIGN else x), ex
+    else:
+        k = float(fraction)
+        e = 2.0 * u + w / k
+        if not e <= COARSE:
+            return UNSURE, 0.0, 0.0
+        y = -0.25 * log(k * 2.0**-51)
+        x, absolute = 4.0 + y, 0.26 * e + (LOG_ERROR + 2.0) * u * y
+        ex, ey = 1.01 * absolute / x + u, 1.01 * absolute / y
+    level, el = log_half(half, u, w)
+    square = 0.5 * y * y
+    margin = 1.01 * (square * (2.05 * ey + 4.0 * u) + el + LOG_LEVEL_ERROR + 4.0 * u * (1.0 - level))
+    gap = LOG_LEVELS[strip] - square - level
+    if not ex + ey <= COARSE:
         return UNSURE, 0.0, 0.0
-    z = _ROOT_8_OVER_E * (centred * _WORD) / x
-    ez = 1.01 * (ex + ev + 4.0 * u)
-    quarter, level = 0.25 * z * z, -log(x)
-    margin = quarter * (2.05 * ez + 4.0 * u) + level * (LOG_ERROR + 2.0) * u + 1.01 * ex
-    gap = level - quarter
     if gap > margin:
-        return ACCEPT, z, ez
-    return (REJECT if gap < -margin else UNSURE), z, ez
+        return ACCEPT, (-x if word & _SIGN else x), ex
+    return (REJECT if gap < -margin else UNSURE), 0.0, 0.0
 
 
 @njit(cache=True, error_model="numpy", inline="always")
@@ -98,17 +121,25 @@ def log_acceptance(
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def gamma(row: Words, a: float, boost: bool, u: float, w: float) -> tuple[int, float, int, float]:  # noqa: FBT001
-    """(decision, g, n, e): G = g·2ⁿ(1 ± e) by Marsaglia and Tsang, boosted by U₄^(1/a) below shape 1.
+def gamma(
+    row: Words,
+    a: float,
+    d: float,
+    c: float,
+    boost: bool,  # noqa: FBT001
+    u: float,
+    w: float,
+) -> tuple[int, float, int, float]:
+    """(decision, g, n, e): G = g·2ⁿ(1 ± e) by Marsaglia and Tsang, boosted by U^(1/a) below shape 1.
 
-    a errs by u, so d = a − ⅓ ≥ ⅔ by 4u and 1/(3√d) by 6u.
+    a errs by u, d = a − ⅓ ≥ ⅔ by 4u and c = 1/(3√d) by 6u. Since e^h ≥ 1 + h, and
+    h ≥ −3d x⁴(¼ + |x|/5 + x²/3) for |x| ≤ ½, a uniform below 1 minus that is accepted without logarithms.
     """
-    decision, z, ez = normal(row[0], row[1], u, w)
+    decision, z, ez = normal(row[0], row[1] >> _32, u, w)
     if decision != ACCEPT:
         return decision, 0.0, 0, 0.0
-    d = a + 1.0 - 1.0 / 3.0 if boost else a - 1.0 / 3.0
     ed = 4.0 * u
-    x = z / (3.0 * math.sqrt(d))
+    x = z * c
     ex = 1.01 * (ez + 8.0 * u)
     t = 1.0 + x
     et = 1.01 * abs(x) * ex + abs(t) * u
@@ -117,19 +148,22 @@ def gamma(row: Words, a: float, boost: bool, u: float, w: float) -> tuple[int, f
     if not et <= COARSE * t:
         return UNSURE, 0.0, 0, 0.0
     et = 1.01 * et / t
-    level, el = log_uniform(row[2], u, w)
-    h, eh = log_acceptance(z, ez, x, ex, t, et, d, ed, u)
-    gap, margin = h - level, 1.01 * (el + eh + (abs(h) - level) * u)
-    if not gap > margin:
-        return (REJECT if gap < -margin else UNSURE), 0.0, 0, 0.0
+    half, size = row[1] & _LOW32, abs(x)
+    bound = 3.0 * d * (x * x) * (x * x) * (0.25 + 0.2 * size + 0.34 * x * x) * (1.0 + 5.0 * ex + 32.0 * u)
+    if not (size <= 0.5 and (float(half) + w) * _HALF < 1.0 - bound - 4.0 * u):
+        level, el = log_half(half, u, w)
+        h, eh = log_acceptance(z, ez, x, ex, t, et, d, ed, u)
+        gap, margin = h - level, 1.01 * (el + eh + (abs(h) - level) * u)
+        if not gap > margin:
+            return (REJECT if gap < -margin else UNSURE), 0.0, 0, 0.0
     g, e = d * (t * t * t), 1.01 * (ed + 3.05 * et + 4.0 * u)
-    return boosted(row, a, g, e, u, w) if boost else (ACCEPT, g, 0, e)
+    return boosted(row[2], a, g, e, u, w) if boost else (ACCEPT, g, 0, e)
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def boosted(row: Words, a: float, g: float, e: float, u: float, w: float) -> tuple[int, float, int, float]:
-    """G·exp(ln U₄/a)"""
-    level, el = log_uniform(row[3], u, w)
+def boosted(word: int, a: float, g: float, e: float, u: float, w: float) -> tuple[int, float, int, float]:
+    """G·exp(ln U/a)"""
+    level, el = log_uniform(word, u, w)
     y = level / a
     ey = 1.01 * (el / a - y * 4.0 * u)
     if not (ey <= COARSE and y >= -EXP_RANGE):

@@ -95,14 +95,16 @@ class Gammas:
         self.g, self.e = np.empty(count), np.empty(count)
         self.n, self.rows = np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.int64)
         self._source, self._shapes = source, shapes
-        self._width = 4 if bool(shapes.boosts.any()) else 3
+        self._width = 3 if bool(shapes.boosts.any()) else 2
         self._known: dict[int, Real] = {}
         self._words: Words = np.empty((0, self._width), dtype=np.uint64)
         self._fill()
 
     def _fill(self) -> None:
         fill, (u, w) = kernels().gammas, errors()
-        boosts, doubles = np.ascontiguousarray(self._shapes.boosts, dtype=np.bool_), self._shapes.doubles
+        boosts = np.ascontiguousarray(self._shapes.boosts, dtype=np.bool_)
+        d = self._shapes.doubles + np.where(boosts, 1.0, 0.0) - 1 / 3
+        columns = np.stack((self._shapes.doubles, d, 1 / (3 * np.sqrt(d))), axis=1)
         i, row, status = 0, 0, _ACCEPT
         while status != _REJECT:
             if status == _ACCEPT:
@@ -110,17 +112,17 @@ class Gammas:
             else:
                 i, row = self._settle(i, row)
             i, row, status = fill(
-                self._words, doubles, boosts, i, row, self.g, self.n, self.e, self.rows, u, w
+                self._words, columns, boosts, i, row, self.g, self.n, self.e, self.rows, u, w
             )
 
     def _more(self, missing: int) -> None:
-        rows = missing + missing // 2 + 16
+        rows = missing + missing // 8 + 16
         fresh = self._source.words(rows * self._width).reshape(rows, self._width)
         self._words = fresh if self._words.size == 0 else np.concatenate((self._words, fresh))
 
     def _settle(self, i: int, row: int) -> tuple[int, int]:
         """Decide one row exactly; an accepted one is kept with the bits that were drawn for it."""
-        real = ideal.gamma_attempt(uniforms(self._source, self._words[row]), self._shapes[i])
+        real = ideal.gamma_attempt(self._source, self._words[row].tolist(), self._shapes[i])
         if real is None:
             return i, row + 1
         self._known[i], self.rows[i] = real, row
@@ -131,14 +133,9 @@ class Gammas:
     def real(self, i: int) -> Real:
         """Return the ideal G_i."""
         if i not in self._known:
-            self._known[i] = self.glance(i)
+            row = self._words[self.rows[i]].tolist()
+            self._known[i] = ideal.gamma_value(self._source, row, self._shapes[i])
         return self._known[i]
-
-    def glance(self, i: int) -> Real:
-        """Return G_i without remembering it, for evaluation at 64 bits, where no further bits are drawn."""
-        if i in self._known:
-            return self._known[i]
-        return ideal.gamma_value(uniforms(self._source, self._words[self.rows[i]]), self._shapes[i])
 
 
 def _parts(x: arb) -> tuple[float, int] | None:
@@ -166,14 +163,14 @@ class Normals:
         self._words: Words = np.concatenate([part[2] for part in parts] or [np.empty((0, 2), np.uint64)])
 
     def _judge(self, have: int, missing: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Words]:
-        rows = missing + missing // 2 + 16
+        rows = missing + missing // 16 + 16
         words = self._source.words(2 * rows).reshape(rows, 2)
         z, e, decisions = np.empty(rows), np.empty(rows), np.empty(rows, dtype=np.int8)
         u, w = errors()
         kernels().normals(words, z, e, decisions, u, w)
         settled: dict[int, Real] = {}
         for i in np.flatnonzero(decisions == _UNSURE):
-            real = ideal.normal_attempt(*uniforms(self._source, words[i]))
+            real = ideal.normal_attempt(self._source, words[i].tolist())
             decisions[i] = _REJECT if real is None else _ACCEPT
             if real is not None:
                 settled[int(i)] = real
@@ -186,7 +183,7 @@ class Normals:
     def real(self, i: int) -> Real:
         """Return the ideal z_i."""
         if i not in self._known:
-            self._known[i] = ideal.ratio(*uniforms(self._source, self._words[i]))
+            self._known[i] = ideal.normal_value(self._source, self._words[i].tolist())
         return self._known[i]
 
 

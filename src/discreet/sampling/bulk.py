@@ -12,7 +12,7 @@ from flint import arb
 from discreet.privacy.certified import ball, precision
 from discreet.sampling import ideal, singles, truncated
 from discreet.sampling.batches import CHUNK, Gammas, Normals, Shapes, double, errors, kernels, sieve
-from discreet.sampling.lazy import Real, Uniform, cell, nearest, shortened
+from discreet.sampling.lazy import Lazy, Real, Uniform, nearest, shortened
 from discreet.sampling.simplices import truncated_dirichlet
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Cells = NDArray[np.int64]
 
 __all__ = ["dirichlet", "gamma", "normal", "normal_inverse_gamma", "truncated_beta", "truncated_dirichlet"]
-
-_MANY = 4096  # coordinates whose reals are better not all kept
 
 
 def chunks(size: int, width: int) -> Iterator[int]:
@@ -59,16 +57,14 @@ def _dirichlet(gammas: Gammas, d: int, bits: int) -> Cells:
 
 
 def _settle(gammas: Gammas, members: range, open_ones: list[int], bits: int) -> list[int]:
-    """Cells of some coordinates of one vector; a long one is first tried on the bits already drawn."""
-    if len(members) > _MANY:
-        with precision(64):
-            total = sum((gammas.glance(i)() for i in members), arb(0))
-            tried = [cell(gammas.glance(i)() / total * 2**bits) for i in open_ones]
-        known = [k for k in tried if k is not None]
-        if len(known) == len(tried):
-            return known
-    shares = dict(zip(members, ideal.normalised([gammas.real(i) for i in members]), strict=True))
-    return [_cell(shares[i], bits) for i in open_ones]
+    """Cells of some coordinates of one vector"""
+    reals = {i: gammas.real(i) for i in members}
+    total = Lazy(lambda: sum((g() for g in reals.values()), arb(0)))
+    return [nearest(_share(reals[i], total, bits)) for i in open_ones]
+
+
+def _share(g: Real, total: Real, bits: int) -> Real:
+    return Lazy(lambda: g() / total() * 2**bits)
 
 
 def _cell(x: Real, bits: int) -> int:

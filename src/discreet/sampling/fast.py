@@ -41,17 +41,24 @@ def gammas(
     u: float,
     w: float,
 ) -> tuple[int, int, int]:
-    """Fill g[i:], … from words[row:] until done (REJECT), out of words (ACCEPT) or undecided (UNSURE)."""
-    k = shapes.size
+    """Fill g[i:], … from words[row:] until done (REJECT), out of words (ACCEPT) or undecided (UNSURE).
+
+    shapes holds (a, d, 1/(3√d)) in its columns.
+    """
+    k = shapes.shape[0]
+    j = i % k
     while i < g.size:
         if row == words.shape[0]:
             return i, row, ACCEPT
-        decision, value, power, error = gamma(words[row], shapes[i % k], boosts[i % k], u, w)
+        decision, value, power, error = gamma(
+            words[row], shapes[j, 0], shapes[j, 1], shapes[j, 2], boosts[j], u, w
+        )
         if decision == UNSURE:
             return i, row, UNSURE
         if decision == ACCEPT:
             g[i], n[i], e[i], rows[i] = value, power, error, row
             i += 1
+            j = j + 1 if j + 1 < k else 0
         row += 1
     return i, row, REJECT
 
@@ -60,7 +67,7 @@ def gammas(
 def normals(words: Words, z: Floats, e: Floats, decisions: Decisions, u: float, w: float) -> None:
     """Judge every row."""
     for i in range(words.shape[0]):
-        decisions[i], z[i], e[i] = normal(words[i, 0], words[i, 1], u, w)
+        decisions[i], z[i], e[i] = normal(words[i, 0], words[i, 1] >> np.uint64(32), u, w)
 
 
 @njit(cache=True, error_model="numpy")
@@ -73,28 +80,36 @@ def shorten(
         low = (np.float64(v * (1.0 - ev)).view(np.int64) + (1 << 28)) & _FLOAT24
         high = (np.float64(v * (1.0 + ev)).view(np.int64) + (1 << 28)) & _FLOAT24
         sure[i] = low == high and ev <= COARSE
-        draws[i] = saturate(np.int64(low).view(np.float64), n[i] + shift)
+        draws[i] = saturate(low, n[i] + shift)
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def saturate(value: float, power: int) -> float:
-    """value·2^power in {0} ∪ [2^-1000, 2^1000]"""
-    mantissa, exponent = math.frexp(value)
-    exponent += power
+def saturate(bits: int, power: int) -> float:
+    """Return the double of these bits times 2^power in {0} ∪ [2^-1000, 2^1000]; it is normal and positive."""
+    exponent = (bits >> 52) - 1022 + power
     if exponent <= -1000:
         return 0.0
-    return 2.0**1000 if exponent > 1000 else math.ldexp(mantissa, exponent)
+    return 2.0**1000 if exponent > 1000 else np.int64(bits + (power << 52)).view(np.float64)
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def lowered(value: float, power: int) -> float:
+    """value·2^power for power ≤ 0, at least about 2^-1000·value"""
+    return value * np.int64((max(power, -1000) + 1023) << 52).view(np.float64)
 
 
 @njit(cache=True, error_model="numpy")
 def shares(g: Floats, n: Integers, e: Floats, x: Floats, ex: Floats, u: float) -> None:
-    """Set x_i = G_i/ΣG for one vector; the sum is compensated (TwoSum), erring by u + (K·u)²"""
-    top = n[0] + math.frexp(g[0])[1]
+    """Set x_i = G_i/ΣG for one vector; the sum is compensated (TwoSum), erring by u + (K·u)²
+
+    Powers of two are taken relative to the largest; what they push below 2^-900 errs by less than that.
+    """
+    top = n[0]
     for i in range(g.size):
-        top = max(top, n[i] + math.frexp(g[i])[1])
+        top = max(top, n[i])
     total, carry, weighted = 0.0, 0.0, 0.0
     for i in range(g.size):
-        x[i] = math.ldexp(g[i], max(n[i] - top, -1000))
+        x[i] = lowered(g[i], n[i] - top)
         s = total + x[i]
         back = s - total
         carry += (total - (s - back)) + (x[i] - back)
@@ -102,9 +117,10 @@ def shares(g: Floats, n: Integers, e: Floats, x: Floats, ex: Floats, u: float) -
         weighted += x[i] * e[i]
     total += carry
     es = 1.01 * weighted / total + 4.0 * u
+    inverse = 1.0 / total
     for i in range(g.size):
-        x[i] /= total
-        ex[i] = 1.01 * (e[i] + es + 2.0 * u)
+        x[i] *= inverse
+        ex[i] = 1.01 * (e[i] + es + 4.0 * u)
 
 
 @njit(cache=True, error_model="numpy")
@@ -119,7 +135,7 @@ def dirichlets(
         shares(g[part], n[part], e[part], x, ex, u)
         for i in range(width):
             margin = 1.01 * x[i] * (ex[i] + 2.0 * u)
-            cells[start + i], decision = cell(x[i] * scale, margin * scale + 2.0**-900)
+            cells[start + i], decision = cell(x[i] * scale, margin * scale + 2.0**-800)
             sure[start + i] = decision == ACCEPT
 
 
@@ -144,7 +160,7 @@ def betas(
         margin = 1.01 * x[0] * (ex[0] + 2.0 * u)
         decisions[v] = inside(x[0], margin, lower, upper, u)
         if decisions[v] == ACCEPT:
-            cells[v], decisions[v] = cell(x[0] * scale, margin * scale + 2.0**-900)
+            cells[v], decisions[v] = cell(x[0] * scale, margin * scale + 2.0**-800)
 
 
 @njit(cache=True, error_model="numpy", inline="always")

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from discreet.privacy.certified import ball
-from discreet.sampling.lazy import Lazy, Real, Tape, positive
+from discreet.sampling.lazy import Lazy, Real, Tape, Uniform, positive
+from discreet.sampling.strips import FRACTION_BITS, HEIGHT, TABLE, TAIL, WEIGHTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.sampling.lazy import Uniform
+    from discreet.sampling.source import Source
+
+    Row = Sequence[int]
 
 THIRD = Fraction(1, 3)
 
@@ -25,52 +28,75 @@ def exponential(tape: Tape) -> Real:
 
 
 def normal(tape: Tape) -> Real:
-    """Draw z ~ N(0, 1) from rows of 2 uniforms."""
-    while (z := normal_attempt(*tape.uniforms(2))) is None:
+    """Draw z ~ N(0, 1) from rows of 2 words."""
+    while (z := normal_attempt(tape.source, tape.row(2))) is None:
         pass
     return z
 
 
-def normal_attempt(u: Uniform, v: Uniform) -> Real | None:
-    """Propose z = √(8/e)(V − ½)/U, accepted iff z² ≤ −4 ln U (Kinderman and Monahan 1977)"""
-    z = ratio(u, v)
-    return z if positive(lambda: -4 * u().log() - z() ** 2) else None
+def normal_attempt(source: Source, row: Row) -> Real | None:
+    """Propose z from the strips of strips.py; the high half of the second word accepts"""
+    u = _fraction(source, row)
+    z = _placed(u, row)
+    v = Uniform(source, row[1] >> 32, 32)
+    return z if positive(lambda: _log_level(z(), row) - v().log()) else None
 
 
-def ratio(u: Uniform, v: Uniform) -> Real:
-    return Lazy(lambda: (8 * arb(-1).exp()).sqrt() * (v() - arb(0.5)) / u())
+def normal_value(source: Source, row: Row) -> Real:
+    """Return what an accepted row stands for."""
+    return _placed(_fraction(source, row), row)
+
+
+def _fraction(source: Source, row: Row) -> Uniform:
+    return Uniform(source, row[0] >> 13, FRACTION_BITS)
+
+
+def _placed(u: Uniform, row: Row) -> Real:
+    strip, sign = int(TABLE[row[0] & 4095]), -1 if row[0] >> 12 & 1 else 1
+    if strip < TAIL:
+        return Lazy(lambda: sign * (strip + u()) / 32)
+    return Lazy(lambda: sign * (4 - u().log() / 4))
+
+
+def _log_level(z: arb, row: Row) -> arb:
+    """Logarithm of the acceptance probability"""
+    strip = int(TABLE[row[0] & 4095])
+    weight = arb(int(WEIGHTS[strip]))
+    if strip < TAIL:
+        return (HEIGHT / weight).log() - z**2 / 2
+    return (8 * HEIGHT / weight).log() - 8 - (abs(z) - 4) ** 2 / 2
 
 
 def gamma(tape: Tape, shape: Fraction) -> Real:
-    """Draw G ~ Gamma(shape) from rows of 3 uniforms, 4 below shape 1."""
-    while (g := gamma_attempt(tape.uniforms(row_width(shape)), shape)) is None:
+    """Draw G ~ Gamma(shape) from rows of 2 words, 3 below shape 1."""
+    while (g := gamma_attempt(tape.source, tape.row(2 if shape >= 1 else 3), shape)) is None:
         pass
     return g
 
 
-def row_width(shape: Fraction) -> int:
-    return 3 if shape >= 1 else 4
+def gamma_attempt(source: Source, row: Row, shape: Fraction) -> Real | None:
+    """Accept iff t = 1 + z/(3√d) > 0 and ln U < z²/2 + d(1 − t³ + 3 ln t), d = a − ⅓ (Marsaglia, Tsang 2000)
 
-
-def gamma_attempt(row: Sequence[Uniform], shape: Fraction) -> Real | None:
-    """Accept iff t > 0 and ln U₃ < z²/2 + d(1 − t³ + 3 ln t) (Marsaglia and Tsang 2000)"""
-    z = normal_attempt(row[0], row[1])
+    U is the low half of the second word.
+    """
+    z = normal_attempt(source, row)
     if z is None:
         return None
-    normal, d = z, _body(shape)
-    t = _cube_root(z, d)
+    known, d = z, _body(shape)
+    t = Lazy(lambda: 1 + known() / (3 * ball(d).sqrt()))
     if not positive(t):
         return None
+    u = Uniform(source, row[1] & 0xFFFFFFFF, 32)
 
     def log_ratio() -> arb:
-        return normal() ** 2 / 2 + ball(d) * (1 - t() ** 3 + 3 * t().log()) - row[2]().log()
+        return known() ** 2 / 2 + ball(d) * (1 - t() ** 3 + 3 * t().log()) - u().log()
 
-    return _boosted(t, row, shape) if positive(log_ratio) else None
+    return _grown(source, z, row, shape) if positive(log_ratio) else None
 
 
-def gamma_value(row: Sequence[Uniform], shape: Fraction) -> Real:
+def gamma_value(source: Source, row: Row, shape: Fraction) -> Real:
     """Return what an accepted row stands for."""
-    return _boosted(_cube_root(ratio(row[0], row[1]), _body(shape)), row, shape)
+    return _grown(source, normal_value(source, row), row, shape)
 
 
 def _body(shape: Fraction) -> Fraction:
@@ -78,17 +104,13 @@ def _body(shape: Fraction) -> Fraction:
     return shape - THIRD if shape >= 1 else shape + 1 - THIRD
 
 
-def _cube_root(z: Real, d: Fraction) -> Real:
-    """Take t = 1 + z/(3√d)"""
-    return Lazy(lambda: 1 + z() / (3 * ball(d).sqrt()))
-
-
-def _boosted(t: Real, row: Sequence[Uniform], shape: Fraction) -> Real:
-    """G = d·t³, times U₄^(1/a) below shape 1"""
+def _grown(source: Source, z: Real, row: Row, shape: Fraction) -> Real:
+    """G = d(1 + z/(3√d))³, times U₃^(1/a) below shape 1"""
     d = _body(shape)
     if shape >= 1:
-        return Lazy(lambda: ball(d) * t() ** 3)
-    return Lazy(lambda: ball(d) * t() ** 3 * (row[3]().log() / ball(shape)).exp())
+        return Lazy(lambda: ball(d) * (1 + z() / (3 * ball(d).sqrt())) ** 3)
+    u = Uniform(source, row[2])
+    return Lazy(lambda: ball(d) * (1 + z() / (3 * ball(d).sqrt())) ** 3 * (u().log() / ball(shape)).exp())
 
 
 def dirichlet(tape: Tape, alpha: Sequence[Fraction]) -> list[Real]:

@@ -84,13 +84,11 @@ class Tape:
     def uniform(self) -> Uniform:
         return Uniform(self.source, self.word())
 
+    def row(self, width: int) -> list[int]:
+        return [self.word() for _ in range(width)]
+
     def uniforms(self, count: int) -> list[Uniform]:
         return [self.uniform() for _ in range(count)]
-
-    def signed(self) -> tuple[bool, Uniform]:
-        """Split one word into a sign and a uniform of 63 bits."""
-        word = self.word()
-        return bool(word & 1), Uniform(self.source, word >> 1, 63)
 
 
 def refine(attempt: Callable[[], T | None]) -> T:
