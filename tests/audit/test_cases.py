@@ -121,7 +121,7 @@ def test_tier_1_no_neighbouring_statistics_exceed_the_claim(family):
 
 
 # A true claim is refuted with probability at most LEVEL = 1e-4 a case, hence any of them with at most 0.005
-# over the choice of the seed; for this seed the outcome is fixed. Negative controls: the twins of test_zoo.py.
+# over the choice of the seed; for this seed the outcome is fixed. Negative controls: the twins, test_zoo.py.
 @pytest.mark.parametrize("name", CASES)
 def test_tier_2_runs_do_not_refute_the_claim(name):
     assert LEVEL * len(CASES) <= 0.005

@@ -39,8 +39,7 @@ def test_tier_1_catches(name):
     assert profile_excess(case(name), epsilons(name)) > 1e-6
 
 
-# Fixed seed, so the outcome is fixed; every margin is wide enough that another seed would do as well, but for
-# half_the_temperature (power about 0.99).
+# Fixed seed, so the outcome is fixed; every margin is wide enough that another seed would do as well.
 @pytest.mark.parametrize("name", [name for name, twin in TWINS.items() if 2 in twin.tiers])
 def test_tier_2_catches(name):
     assert empirical(case(name), SeededSource(20261)).refuted
@@ -52,9 +51,10 @@ def test_tier_1_is_blind_to_floating_point(name):
     assert profile_excess(case(name), epsilons(name)) <= 1e-9
 
 
-@pytest.mark.parametrize("name", [name for name, twin in TWINS.items() if 2 not in twin.tiers])
-def test_tier_2_lacks_power_for_a_tiny_delta(name):
-    assert not empirical(case(name), SeededSource(20261)).refuted
+def test_tier_2_lacks_power_for_a_tiny_delta():
+    # δ = 2e-5 true against 1e-5 claimed: two expected hits in 1e5 runs.
+    assert TWINS["gaussian/classic_sigma"].tiers == {1}
+    assert not empirical(case("gaussian/classic_sigma"), SeededSource(20261)).refuted
 
 
 def test_a_twin_with_an_honest_claim_is_not_refuted():

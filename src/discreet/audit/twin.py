@@ -23,5 +23,5 @@ class Twin:
 
 
 BOTH = frozenset({1, 2})
-EXACT_ONLY = frozenset({1})  # true δ too small for 1e5 runs
+EXACT_ONLY = frozenset({1})  # the excess is too small for 1e5 runs to show it surely
 RUNS_ONLY = frozenset({2})  # the law over the reals is right; its floating point is not

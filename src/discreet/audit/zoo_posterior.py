@@ -15,7 +15,7 @@ from discreet.audit.case import Case
 from discreet.audit.cases_noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved, repeated
 from discreet.audit.cases_posterior import FAMILIES, HALF, N, posterior_case
 from discreet.audit.cases_statistics import TRUNCATION, exchanged, noisy, sampled
-from discreet.audit.twin import BOTH, Twin
+from discreet.audit.twin import BOTH, EXACT_ONLY, Twin
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.mechanisms.concentrated import ConcentratedPosterior
@@ -209,7 +209,7 @@ POSTERIOR_TWINS: dict[str, Twin] = {
         "statistical_query", "φ is not held to [0, 1]", BOTH, query_not_clipped
     ),
     "one_posterior_sample/half_the_temperature": Twin(
-        "one_posterior_sample", "T = Δ/ε", BOTH, half_the_temperature
+        "one_posterior_sample", "T = Δ/ε", EXACT_ONLY, half_the_temperature
     ),
     "one_posterior_sample/not_tempered": Twin("one_posterior_sample", "T = 1", BOTH, not_tempered),
     "noisy_statistics/laplace_on_two_counts": Twin(
