@@ -24,5 +24,5 @@ class Mechanism(ABC):
         """What ONE call of release promises; q calls cost q-fold composition."""
 
     @abstractmethod
-    def release(self, value: Any, source: Source | None = None) -> Any:
+    def release(self, value: Any, source: Source | None = None) -> Any:  # noqa: ANN401 - each mechanism's own
         """Draw one release; the system source by default."""

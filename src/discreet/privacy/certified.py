@@ -67,7 +67,7 @@ def settle(value: Callable[[], arb], *, bits: int = 60, start: int = 128) -> arb
             if x.is_zero() or (x.is_finite() and x.rel_accuracy_bits() >= bits):
                 return x
         working *= 2
-    raise PrecisionError(f"a certified value did not settle to {bits} bits within {MAX_BITS} bits of precision")
+    raise PrecisionError(f"a certified value did not settle to {bits} bits within {MAX_BITS} bits")
 
 
 def decide(at_most: Callable[[], arb], bound: Exact, *, start: int = 128) -> bool:
@@ -85,7 +85,7 @@ def decide(at_most: Callable[[], arb], bound: Exact, *, start: int = 128) -> boo
 
 
 def largest(holds: Callable[[float], bool], upper: float, *, bits: int = 53) -> float:
-    """Largest double of `bits` significant bits in (0, upper] where a downward-closed predicate holds; 0 if none.
+    """Largest double of `bits` significant bits in (0, upper] where a downward-closed predicate holds, or 0.
 
     Bisects on the ordered integers behind the doubles, so it ends after at most 64 evaluations however small
     the answer is.
