@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
@@ -268,13 +268,17 @@ def test_a_billion_records_settle_to_known_limits():
     b=st.fractions(65, 5000, max_denominator=60),
     share=st.floats(0.3, 1.7),
 )
+@example(a=Fraction(1), b=Fraction(65), share=0.5)
+@example(a=Fraction(1, 2), b=Fraction(65), share=0.9)
 def test_the_continued_fraction_brackets_the_incomplete_beta_function(a, b, share):
     from discreet.privacy.beta_tail import beta_below
     from discreet.privacy.certified import precision
 
     with precision(160):
         x = ball(min(Fraction(share) * a / (a + b), 1 - Fraction(1, 2**20)))
-        assert beta_below(a, b, x, 1 - x).overlaps(x.beta_lower(ball(a), ball(b), 1))
+        found = beta_below(a, b, x, 1 - x)
+        assert found.overlaps(x.beta_lower(ball(a), ball(b), 1))
+        assert found.rel_accuracy_bits() > 64
 
 
 def test_gamma_below_in_the_deep_tail_is_the_complement_elsewhere():

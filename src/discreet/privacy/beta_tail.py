@@ -43,8 +43,10 @@ def _fraction(a: arb, b: arb, x: arb, y: arb) -> arb | None:
         if not b > n + 1:
             return None
         odd = a + (2 * n - 1)
-        alpha = (a + (n - 1)) * (a + b + (n - 1)) * n * (b - n) * scale / (odd * odd) if n else arb(1)
-        beta = n + n * (b - n) * x / odd + (a + n) * (lam + 1 + n * (1 + y)) / (odd + 2)
+        alpha, beta = arb(1), (a + n) * (lam + 1 + n * (1 + y)) / (odd + 2)
+        if n:  # the terms with a factor n would be 0/0 at n = 0, a = 1
+            alpha = (a + (n - 1)) * (a + b + (n - 1)) * n * (b - n) * scale / (odd * odd)
+            beta += n + n * (b - n) * x / odd
         bottom = beta * here[1] + alpha * before[1]
         value = (beta * here[0] + alpha * before[0]) / bottom
         bracket = value.union(here[0])
