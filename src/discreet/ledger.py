@@ -1,0 +1,282 @@
+"""The durable budget: charged before private data are read, never after.
+
+A charge is one transaction: lock, add the price where it fits, append to the hash chain, commit. A crash may
+waste budget, never overspend it. See ledger_amounts for the prices and ledger_chain for what is proved.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, final
+
+from discreet.ledger_amounts import Remaining, Tariff, refusal
+from discreet.ledger_chain import (
+    Entry,
+    Head,
+    LedgerError,
+    LedgerUnavailableError,
+    Receipt,
+    TamperedError,
+    canonical,
+    checked,
+)
+from discreet.ledger_export import as_csv, as_json
+from discreet.ledger_store import (
+    Book,
+    DoesNotFitError,
+    Scope,
+    Store,
+    found,
+    head_of,
+    known_scope,
+    rows,
+    scope_names,
+    scope_states,
+    state_of,
+)
+from discreet.privacy.filters import Overspent
+from discreet.privacy.serial import from_json, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from discreet.privacy.filters import Spending
+    from discreet.privacy.guarantee import Guarantee
+
+__all__ = [
+    "Entry",
+    "Head",
+    "Ledger",
+    "LedgerError",
+    "LedgerUnavailableError",
+    "Overspent",
+    "Receipt",
+    "Remaining",
+    "TamperedError",
+]
+
+LONGEST_NAME, LONGEST_NOTE = 200, 4000
+
+
+@final
+class Ledger:
+    """A budget for each scope (a table, an analyst, a project), and every charge against it.
+
+    The only mutable object of the library. Nothing private ever enters: guarantees, names and the caller's
+    notes are all that is stored.
+    """
+
+    def __init__(self, store: Store, scope: str) -> None:
+        self._store = store
+        self.scope = _named("scope", scope)
+        self._known: dict[str, Scope] = {}
+
+    @classmethod
+    def open(cls, where: str | Path, budget: Guarantee | None = None, scope: str = "default") -> Self:
+        """Open an SQLite file or a postgresql:// URL; with a budget, start the ledger or scope if new."""
+        ledger = cls(Store(where), scope)
+        if budget is not None:
+            ledger._start(scope, budget)
+        elif ledger._store.exists:
+            ledger._store.check()
+        else:
+            raise LedgerError(
+                f"there is no ledger at {where}; give a budget to start one, e.g. budget=PureDP(1)"
+            )
+        return ledger
+
+    def _start(self, scope: str, budget: Guarantee) -> None:
+        Tariff.of(budget)  # refuse a budget without a filter before a file appears
+        self._store.create()
+        self.add_scope(scope, budget)
+
+    def close(self) -> None:
+        """Close the connections; the ledger opens them again when asked."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger.open({self._store.name!r}, scope={self.scope!r})"
+
+    # ── writing ─────────────────────────────────────────────────────────────────────────────────────
+
+    def add_scope(self, name: str, budget: Guarantee) -> None:
+        """Open a scope; asked again with the same budget, do nothing."""
+        scope = Scope(_named("scope", name), canonical(to_json(budget)), Tariff.of(budget))
+        with self._store.writing(f"open scope {name!r}") as book:
+            before = book.find("scope", name)
+            if before is None:
+                book.open_scope(scope)
+            elif canonical(before.content["budget"]) != scope.budget:
+                held = from_json(before.content["budget"])
+                raise LedgerError(
+                    f"scope {name!r} has the budget {held!r}, which cannot become {budget!r}; open it "
+                    "without a budget, or name another scope"
+                )
+
+    def charge(
+        self,
+        guarantee: Guarantee,
+        *,
+        charge_id: str | None = None,
+        note: str = "",
+        scopes: str | Sequence[str] | None = None,
+    ) -> Receipt:
+        """Pay for one release in every scope named, or in none; durable when it returns.
+
+        Under a charge id used before nothing is charged and the first receipt comes back, with replay=True.
+        """
+        name = uuid.uuid4().hex if charge_id is None else _named("charge id", charge_id)
+        if len(note) > LONGEST_NOTE:
+            raise LedgerError(f"a note holds at most {LONGEST_NOTE} characters, got {len(note)}")
+        chosen = self._chosen(scopes)
+        prices = {scope.name: list(scope.tariff.price(guarantee)) for scope in chosen}
+        promise = to_json(guarantee)
+        with _refusing(guarantee), self._store.writing(f"charge {name!r}") as book:
+            first = None if charge_id is None else book.find("charge", name)
+            if first is not None:
+                return _replayed(book, first, promise, sorted(prices))
+            for scope in chosen:
+                book.spend(scope, prices[scope.name])
+            entry = book.append(
+                "charge", name, scopes=sorted(prices), guarantee=promise, amounts=prices, note=note
+            )
+        return Receipt.of(entry)
+
+    def mark_computed(self, receipt_id: str) -> None:
+        """Say, before it leaves, that the release of a charge exists: once only, and never refunded after."""
+        with self._store.writing(f"mark {receipt_id!r} as computed") as book:
+            charge = _open_charge(book, receipt_id)
+            book.append("computed", charge.id, scopes=charge.content["scopes"])
+
+    def refund(self, receipt_id: str, reason: str) -> Entry:
+        """Give back a charge whose release was never computed; both stay on record."""
+        if not reason or len(reason) > LONGEST_NOTE:
+            raise LedgerError(f"a refund needs a reason of 1 to {LONGEST_NOTE} characters")
+        with self._store.writing(f"refund {receipt_id!r}") as book:
+            charge = _open_charge(book, receipt_id)
+            amounts = charge.content["amounts"]
+            for scope in self._chosen(sorted(amounts)):
+                book.spend(scope, [-a for a in amounts[scope.name]])
+            return book.append("refund", charge.id, scopes=sorted(amounts), note=reason)
+
+    # ── reading ─────────────────────────────────────────────────────────────────────────────────────
+
+    def scopes(self) -> tuple[str, ...]:
+        with self._store.reading() as connection:
+            return scope_names(connection)
+
+    def spent(self, scope: str | None = None) -> Spending:
+        """Give the filter's state: one exact sum for each meter."""
+        known = self._scope(scope or self.scope)
+        with self._store.reading() as connection:
+            return state_of(connection, known)
+
+    def remaining(self, scope: str | None = None) -> Remaining:
+        """Say what would still fit: in words, as a guarantee, or whether a given one would."""
+        return Remaining(scope or self.scope, self.spent(scope))
+
+    def admits(self, guarantee: Guarantee, *, scopes: str | Sequence[str] | None = None) -> bool:
+        """Whether a charge would fit now; only charging decides."""
+        return all(self.remaining(scope.name).admits(guarantee) for scope in self._chosen(scopes))
+
+    def receipt(self, receipt_id: str) -> Receipt:
+        """Find the receipt of an earlier charge."""
+        with self._store.reading() as connection:
+            entry = found(connection, "charge", receipt_id)
+            computed = found(connection, "computed", receipt_id) is not None
+        if entry is None:
+            raise LedgerError(f"there is no charge {receipt_id!r}; history() lists them")
+        return Receipt.of(entry, computed=computed)
+
+    def history(self, scope: str | None = None) -> tuple[Entry, ...]:
+        """List everything that ever happened, or what touched one scope, oldest first."""
+        with self._store.reading() as connection:
+            entries = tuple(rows(connection))
+        return entries if scope is None else tuple(e for e in entries if scope in e.content["scopes"])
+
+    def verify(self, *receipts: Receipt) -> Head:
+        """Prove that the chain is whole, that it ends where it should, and that sums and receipts agree."""
+        with self._store.reading() as connection:
+            states = scope_states(connection)
+            head = checked(rows(connection), head_of(connection), states)
+        for receipt in receipts:
+            if self.receipt(receipt.id).hash != receipt.hash:
+                raise TamperedError(f"the ledger holds another charge {receipt.id!r} than this receipt")
+        return head
+
+    def export(self, path: str | Path) -> Path:
+        """Write the history as .csv, or with the budgets and the head of the chain as .json."""
+        target = Path(path)
+        if target.suffix not in {".json", ".csv"}:
+            raise LedgerError(f"a ledger is exported as .json or .csv, got the name {target.name!r}")
+        with self._store.reading() as connection:
+            entries, head, states = tuple(rows(connection)), head_of(connection), scope_states(connection)
+        text = as_csv(entries) if target.suffix == ".csv" else as_json(entries, head, states)
+        target.write_text(text, encoding="utf-8", newline="")
+        return target
+
+    # ── scopes ──────────────────────────────────────────────────────────────────────────────────────
+
+    def _chosen(self, scopes: str | Sequence[str] | None) -> list[Scope]:
+        names = (self.scope,) if scopes is None else (scopes,) if isinstance(scopes, str) else scopes
+        if not names or len(set(names)) < len(names):
+            raise LedgerError(f"a charge names one scope or several different ones, got {list(names)}")
+        return [self._scope(name) for name in sorted(names)]
+
+    def _scope(self, name: str) -> Scope:
+        """Look a scope up once: its budget never changes."""
+        if name not in self._known:
+            with self._store.reading() as connection:
+                self._known[name] = known_scope(connection, name)
+        return self._known[name]
+
+
+@contextmanager
+def _refusing(guarantee: Guarantee) -> Iterator[None]:
+    """Say what would fit, once the lock is given back."""
+    try:
+        yield
+    except DoesNotFitError as full:
+        raise refusal(full.state, guarantee, full.scope) from None
+
+
+def _named(what: str, name: str) -> str:
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise LedgerError(f"a {what} is 1 to {LONGEST_NAME} printable characters, got {name!r}")
+    return name
+
+
+def _replayed(book: Book, first: Entry, promise: dict[str, Any], scopes: list[str]) -> Receipt:
+    """Give the first receipt back, if it paid for the same thing and was not refunded."""
+    content = first.content
+    if (content["guarantee"], content["scopes"]) != (json.loads(canonical(promise)), scopes):
+        raise LedgerError(
+            f"charge id {first.id!r} already paid for {from_json(content['guarantee'])!r} in "
+            f"{', '.join(content['scopes'])}; choose another id for another release"
+        )
+    if book.find("refund", first.id):
+        raise LedgerError(f"charge {first.id!r} was refunded; choose a new charge id")
+    return Receipt.of(first, replay=True, computed=book.find("computed", first.id) is not None)
+
+
+def _open_charge(book: Book, receipt_id: str) -> Entry:
+    """Find a charge whose release is neither computed nor given up."""
+    charge = book.find("charge", receipt_id)
+    if charge is None:
+        raise LedgerError(f"there is no charge {receipt_id!r}; history() lists them")
+    if book.find("refund", receipt_id):
+        raise LedgerError(f"charge {receipt_id!r} was refunded; charge again under a new id")
+    if book.find("computed", receipt_id):
+        raise LedgerError(
+            f"the release of charge {receipt_id!r} was computed: it is neither refunded nor computed again"
+        )
+    return charge

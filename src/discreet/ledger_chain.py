@@ -1,0 +1,160 @@
+"""The hash chain: entries, receipts, and the proof that none was changed, taken out, cut off or reordered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+GENESIS = "0" * 64
+
+
+class LedgerError(Exception):
+    """The ledger refuses what was asked; the message says why and what to do."""
+
+
+class LedgerUnavailableError(LedgerError):
+    """The file or server failed: what was asked is not acknowledged, so nothing may be released."""
+
+
+class TamperedError(LedgerError):
+    """The ledger is not what was written."""
+
+
+def canonical(value: object) -> str:
+    """One text for one value: sorted keys, no spaces, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def link(previous: str, position: int, body: str) -> str:
+    """SHA-256 of the hash before, the position and the body."""
+    return hashlib.sha256(f"{previous}\n{position}\n{body}".encode()).hexdigest()
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """One row: a scope opened, a charge, a release marked as computed, or a refund."""
+
+    position: int
+    kind: str
+    id: str
+    body: str = field(repr=False)
+    previous: str = field(repr=False)
+    hash: str
+
+    @property
+    def content(self) -> dict[str, Any]:
+        loaded: dict[str, Any] = json.loads(self.body)
+        return loaded
+
+    def flat(self) -> dict[str, Any]:
+        """Everything in one level, for exports."""
+        return {"position": self.position, **self.content, "previous": self.previous, "hash": self.hash}
+
+
+def entry_after(previous: str, position: int, content: Mapping[str, Any]) -> Entry:
+    body = canonical(content)
+    kind, name = str(content["kind"]), str(content["id"])
+    return Entry(position, kind, name, body, previous, link(previous, position, body))
+
+
+@final
+@dataclass(frozen=True)
+class Receipt:
+    """Proof of a charge: keep it, and `verify(receipt)` can show that the ledger still holds it."""
+
+    id: str
+    scopes: tuple[str, ...]
+    guarantee: dict[str, Any]
+    note: str
+    at: str
+    position: int
+    previous: str
+    hash: str
+    replay: bool = False
+    computed: bool = False
+
+    @classmethod
+    def of(cls, entry: Entry, *, replay: bool = False, computed: bool = False) -> Receipt:
+        content = entry.content
+        return cls(
+            id=entry.id,
+            scopes=tuple(content["scopes"]),
+            guarantee=content["guarantee"],
+            note=content["note"],
+            at=content["at"],
+            position=entry.position,
+            previous=entry.previous,
+            hash=entry.hash,
+            replay=replay,
+            computed=computed,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "scopes": list(self.scopes)}
+
+
+@final
+@dataclass(frozen=True)
+class Head:
+    """How many entries there are and the hash of the last: what two honest copies agree on."""
+
+    entries: int
+    hash: str
+
+
+def checked(entries: Iterable[Entry], head: Head, scopes: Mapping[str, tuple[str, list[int]]]) -> Head:
+    """Walk the chain: every link, the head, every budget and every sum; raise at the first that is off."""
+    walked = Head(0, GENESIS)
+    opened: dict[str, str] = {}
+    sums: dict[str, list[int]] = {}
+    amounts: dict[str, Mapping[str, list[int]]] = defaultdict(dict)
+    for entry in entries:
+        _check_link(entry, walked)
+        content = entry.content
+        if entry.kind == "scope":
+            opened[entry.id] = canonical(content["budget"])
+            sums[entry.id] = [0] * len(scopes[entry.id][1]) if entry.id in scopes else []
+        if entry.kind == "charge":
+            amounts[entry.id] = content["amounts"]
+        sign = {"charge": 1, "refund": -1}.get(entry.kind, 0)
+        for scope, price in amounts[entry.id].items() if sign else ():
+            sums[scope] = [a + sign * b for a, b in zip(sums[scope], price, strict=True)]
+        walked = Head(entry.position, entry.hash)
+    if walked != head:
+        raise TamperedError(
+            f"the chain ends at entry {walked.entries} and the ledger says {head.entries}: "
+            "entries were cut off, added or changed"
+        )
+    _check_scopes(scopes, opened, sums)
+    return head
+
+
+def _check_link(entry: Entry, before: Head) -> None:
+    if entry.position != before.entries + 1:
+        raise TamperedError(
+            f"entry {before.entries + 1} is missing or moved: after it comes {entry.position}"
+        )
+    if entry.previous != before.hash or entry.hash != link(before.hash, entry.position, entry.body):
+        raise TamperedError(f"entry {entry.position} was changed: its hash does not follow from what it says")
+    content = entry.content
+    if (content["kind"], content["id"]) != (entry.kind, entry.id):
+        raise TamperedError(f"entry {entry.position} was changed: its index does not match its content")
+
+
+def _check_scopes(
+    scopes: Mapping[str, tuple[str, list[int]]], opened: Mapping[str, str], sums: Mapping[str, list[int]]
+) -> None:
+    if set(scopes) != set(opened):
+        raise TamperedError("scopes were added or taken out by hand")
+    for name, (budget, lanes) in scopes.items():
+        if budget != opened[name]:
+            raise TamperedError(f"the budget of scope {name!r} was changed")
+        if lanes != sums[name]:
+            raise TamperedError(f"what scope {name!r} spent is not the sum of its charges")

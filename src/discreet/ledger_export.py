@@ -1,0 +1,51 @@
+"""The ledger as text that leaves the building: nothing in it is private."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+from discreet.ledger_amounts import FULL
+from discreet.ledger_chain import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.ledger_chain import Entry, Head
+
+FIELDS = ("position", "kind", "id", "at", "scopes", "guarantee", "amounts", "note", "previous", "hash")
+
+
+def as_json(entries: Sequence[Entry], head: Head, scopes: Mapping[str, tuple[str, list[int]]]) -> str:
+    """Everything; a hash is the SHA-256 of the previous hash, the position and the body."""
+    budgets = {
+        name: {"budget": json.loads(budget), "spent_units": lanes, "full": FULL}
+        for name, (budget, lanes) in scopes.items()
+    }
+    document = {
+        "head": {"entries": head.entries, "hash": head.hash},
+        "scopes": budgets,
+        "entries": [{**entry.flat(), "body": entry.body} for entry in entries],
+    }
+    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def as_csv(entries: Sequence[Entry]) -> str:
+    """One line an entry; a scope shows its budget as its guarantee."""
+    out = io.StringIO()
+    table = csv.DictWriter(out, FIELDS, lineterminator="\n")
+    table.writeheader()
+    for entry in entries:
+        flat = entry.flat()
+        promise = flat.get("guarantee", flat.get("budget"))
+        table.writerow(
+            {
+                **{name: flat.get(name, "") for name in FIELDS},
+                "scopes": " ".join(flat["scopes"]),
+                "guarantee": canonical(promise) if promise else "",
+                "amounts": canonical(flat["amounts"]) if "amounts" in flat else "",
+            }
+        )
+    return out.getvalue()

@@ -1,0 +1,151 @@
+"""Where the ledger lives: three tables, the rules that the database itself keeps, and durable connections."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    DDL,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    create_engine,
+    event,
+)
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from discreet.ledger_chain import LedgerError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+VERSION = 1  # of this layout; a file of another one is refused
+PATIENCE = 60  # seconds that a writer waits for its turn
+
+metadata = MetaData()
+
+LEDGER = Table(
+    "discreet_ledger",
+    metadata,
+    Column("one", Integer, CheckConstraint("one = 1"), primary_key=True, autoincrement=False),
+    Column("version", Integer, nullable=False),
+    Column("entries", BigInteger, CheckConstraint("entries >= 0"), nullable=False),
+    Column("head", String(64), nullable=False),
+)
+SCOPES = Table(
+    "discreet_scopes",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("budget", Text, nullable=False),
+    Column("capacity", BigInteger, nullable=False),
+    Column("spent", BigInteger, nullable=False),
+    Column("others", Text, nullable=False),
+    CheckConstraint("spent >= 0 AND spent <= capacity", name="discreet_within_budget"),
+)
+ENTRIES = Table(
+    "discreet_entries",
+    metadata,
+    Column("position", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("kind", String(20), nullable=False),
+    Column("id", String(200), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("previous", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+    CheckConstraint("kind IN ('scope', 'charge', 'computed', 'refund')", name="discreet_known_kind"),
+    UniqueConstraint("kind", "id", name="discreet_once"),
+)
+
+
+_REFUSE = (
+    "CREATE OR REPLACE FUNCTION discreet_refuse() RETURNS trigger LANGUAGE plpgsql AS "
+    "$$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$"
+)
+
+
+def _after_create(table: Table, dialect: str, statement: str) -> None:
+    rule = DDL(statement).execute_if(dialect=dialect)  # type: ignore[no-untyped-call]
+    event.listen(table, "after_create", rule)
+
+
+def _refuse(action: str, table: Table, condition: str = "true") -> None:
+    """Have the database itself refuse an action on a table."""
+    when = (
+        f"CREATE TRIGGER {table.name}_{action.lower()} BEFORE {action} ON {table.name} "
+        f"FOR EACH ROW WHEN ({condition}) "
+    )
+    _after_create(table, "sqlite", when + "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END")
+    _after_create(table, "postgresql", _REFUSE)
+    _after_create(table, "postgresql", when + "EXECUTE FUNCTION discreet_refuse()")
+
+
+_refuse("UPDATE", ENTRIES)
+_refuse("DELETE", ENTRIES)
+_refuse("DELETE", SCOPES)
+_refuse("UPDATE", SCOPES, "NEW.name <> OLD.name OR NEW.budget <> OLD.budget OR NEW.capacity <> OLD.capacity")
+
+
+def located(where: str | Path) -> URL:
+    """Read a path or a URL; only engines whose locking is understood are accepted."""
+    text = str(where)
+    try:
+        url = make_url(text) if "://" in text else URL.create("sqlite", database=text)
+    except ArgumentError as error:
+        raise LedgerError("this is not a path or a database URL; give e.g. budget.db") from error
+    backend = url.get_backend_name()
+    if backend in {"postgres", "postgresql"}:
+        return url.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise LedgerError(f"a ledger lives in an SQLite file or on PostgreSQL, got {backend!r}")
+    if url.database in {None, "", ":memory:"}:
+        raise LedgerError("a ledger must outlive the process; give a file, e.g. budget.db")
+    return url.set(database=str(Path(url.database or "").expanduser().resolve()))
+
+
+def connected(url: URL) -> Engine:
+    """Make an engine whose commits are on disk when they return, and whose writers take turns."""
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, connect_args={"timeout": PATIENCE}, hide_parameters=True)
+        event.listen(engine, "connect", _sqlite_durable)
+        event.listen(engine, "begin", _sqlite_begin)
+        return engine
+    options = f"-c synchronous_commit=on -c lock_timeout={PATIENCE}s -c client_min_messages=warning"
+    try:
+        return create_engine(
+            url,
+            isolation_level="READ COMMITTED",
+            pool_pre_ping=True,
+            hide_parameters=True,
+            connect_args={"options": options, "connect_timeout": PATIENCE},
+        )
+    except ModuleNotFoundError as error:
+        raise LedgerError(
+            "PostgreSQL needs the driver psycopg: python -m pip install 'discreet[postgres]'"
+        ) from error
+
+
+def _sqlite_durable(connection: Any, _record: object) -> None:  # noqa: ANN401 - a DBAPI connection
+    connection.isolation_level = None  # the driver must not open transactions of its own
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _sqlite_begin(connection: Connection) -> None:
+    """Take the write lock before reading: read-then-write without it loses charges silently."""
+    reading = connection.get_execution_options().get("reading", False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def write_ahead(engine: Engine) -> None:
+    """Let readers and the writer work at once; must be asked outside of a transaction."""
+    connection = engine.raw_connection()
+    try:
+        connection.cursor().execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()

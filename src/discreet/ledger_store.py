@@ -1,0 +1,249 @@
+"""Transactions on the ledger: one lock, a fixed number of statements by primary key, one commit."""
+
+from __future__ import annotations
+
+import json
+import os
+import weakref
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from sqlalchemy import Connection, Engine, insert, inspect, select, text, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from discreet.ledger_amounts import FULL, Tariff
+from discreet.ledger_chain import (
+    GENESIS,
+    Entry,
+    Head,
+    LedgerError,
+    LedgerUnavailableError,
+    canonical,
+    entry_after,
+)
+from discreet.ledger_schema import ENTRIES, LEDGER, SCOPES, VERSION, connected, located, metadata, write_ahead
+from discreet.privacy.serial import from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy.engine import URL
+
+    from discreet.privacy.filters import Spending
+
+
+@final
+@dataclass(frozen=True)
+class Scope:
+    """What never changes of a scope."""
+
+    name: str
+    budget: str  # canonical JSON
+    tariff: Tariff
+
+
+class DoesNotFitError(Exception):
+    """Leaves a transaction, which is undone, with the state that did not have room."""
+
+    def __init__(self, scope: str, state: Spending) -> None:
+        super().__init__(scope)
+        self.scope, self.state = scope, state
+
+
+@final
+@dataclass
+class Book:
+    """The ledger under its lock, within one transaction."""
+
+    connection: Connection
+    head: Head
+
+    def find(self, kind: str, name: str) -> Entry | None:
+        return found(self.connection, kind, name)
+
+    def open_scope(self, scope: Scope) -> None:
+        others = canonical([0] * (scope.tariff.lanes - 1))
+        fresh = {"name": scope.name, "budget": scope.budget, "capacity": FULL, "spent": 0, "others": others}
+        self.connection.execute(insert(SCOPES).values(**fresh))
+        self.append("scope", scope.name, scopes=[scope.name], budget=json.loads(scope.budget))
+
+    def spend(self, scope: Scope, price: Sequence[int]) -> None:
+        """Add a price to a scope, or raise, which undoes the transaction; a negative price is a refund."""
+        leading, others = scope.tariff.parted(price)
+        same = (SCOPES.c.name == scope.name) & (SCOPES.c.budget == scope.budget)
+        fits = SCOPES.c.spent + leading <= SCOPES.c.capacity
+        taken = update(SCOPES).where(same & fits).values(spent=SCOPES.c.spent + leading)
+        row = self.connection.execute(taken.returning(SCOPES.c.spent, SCOPES.c.others)).one_or_none()
+        if row is None:
+            raise DoesNotFitError(scope.name, state_of(self.connection, scope))
+        before = json.loads(row.others)
+        after = [a + b for a, b in zip(before, others, strict=True)]
+        if not scope.tariff.holds(scope.tariff.joined(row.spent, after)):
+            lanes = scope.tariff.joined(row.spent - leading, before)
+            raise DoesNotFitError(scope.name, scope.tariff.spending(lanes))
+        if after != before:
+            self.connection.execute(update(SCOPES).where(same).values(others=canonical(after)))
+
+    def append(self, kind: str, name: str, **content: object) -> Entry:
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        position = self.head.entries + 1
+        entry = entry_after(self.head.hash, position, {"kind": kind, "id": name, "at": now, **content})
+        self.head = Head(position, entry.hash)
+        columns = {c.name: getattr(entry, c.name) for c in ENTRIES.columns}
+        self.connection.execute(insert(ENTRIES).values(**columns))
+        self.connection.execute(update(LEDGER).values(entries=position, head=entry.hash))
+        return entry
+
+
+def found(connection: Connection, kind: str, name: str) -> Entry | None:
+    query = select(ENTRIES).where(ENTRIES.c.kind == kind, ENTRIES.c.id == name)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Entry(**row._mapping)  # noqa: SLF001 - the documented way
+
+
+@final
+class Store:
+    """A file or a server that holds one ledger."""
+
+    def __init__(self, where: str | Path) -> None:
+        self.url: URL = located(where)
+        self._file = Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
+        self.name = str(self._file or self.url.render_as_string(hide_password=True))
+        self._inode = 0
+        self._engine: Engine | None = None
+        self._owner = 0
+
+    @property
+    def exists(self) -> bool:
+        return self._file is None or self._file.exists()
+
+    def engine(self) -> Engine:
+        """Connect once in each process: a connection must not cross a fork."""
+        if self._engine is None or self._owner != os.getpid():
+            self._engine, self._owner = connected(self.url), os.getpid()
+            weakref.finalize(self, _closed, self._engine, self._owner)
+        return self._engine
+
+    def close(self) -> None:
+        if self._engine is not None:
+            _closed(self._engine, self._owner)
+            self._engine = None
+
+    def create(self) -> None:
+        """Lay out the tables unless they are there; processes may race to do it."""
+        with self._guarded("create the ledger"):
+            if self._file is not None:
+                write_ahead(self.engine())
+            with self.engine().begin() as connection:
+                if self._file is None:
+                    connection.execute(text("SELECT pg_advisory_xact_lock(7450192)"))
+                if not inspect(connection).has_table(LEDGER.name):
+                    metadata.create_all(connection)
+                    connection.execute(insert(LEDGER).values(one=1, version=VERSION, entries=0, head=GENESIS))
+        self.check()
+
+    def check(self) -> None:
+        """Refuse what is no ledger, or one of another version."""
+        with self.reading() as connection:
+            if not inspect(connection).has_table(LEDGER.name):
+                raise LedgerError(f"{self.name} holds no ledger; give a budget to start one")
+            version = connection.execute(select(LEDGER.c.version)).scalar_one()
+        if version != VERSION:
+            raise LedgerError(
+                f"{self.name} is a ledger of format {version} and this discreet reads format {VERSION}; "
+                "open it with the version of discreet that wrote it, or export it there"
+            )
+        self._inode = self._file.stat().st_ino if self._file is not None else 0
+
+    @contextmanager
+    def writing(self, doing: str) -> Iterator[Book]:
+        """Hold the lock; whatever is raised inside undoes everything."""
+        self._check_file()
+        with self._guarded(doing), self.engine().begin() as connection:
+            row = connection.execute(select(LEDGER).with_for_update()).one()  # SQLite: BEGIN IMMEDIATE
+            if row.version != VERSION:
+                raise LedgerError(f"{self.name} became a ledger of format {row.version}; open it again")
+            yield Book(connection, Head(row.entries, row.head))
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Look at one moment of the ledger."""
+        engine = self.engine().execution_options(reading=True)
+        with self._guarded("read the ledger"), engine.begin() as connection:
+            if self._file is None:
+                connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
+            yield connection
+
+    def _check_file(self) -> None:
+        """Refuse to charge a file that left its path: nobody would ever see the charge."""
+        if self._file is not None and (not self.exists or self._file.stat().st_ino != self._inode):
+            raise LedgerUnavailableError(
+                f"{self.name} was moved or replaced since it was opened; open it again"
+            )
+
+    @contextmanager
+    def _guarded(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise LedgerUnavailableError(
+                f"could not {doing} in {self.name}: {_reason(error)}; it is not acknowledged, so nothing may "
+                "be released; asking again under the same charge id is safe"
+            ) from error
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    """Give the driver's own words, first line only."""
+    lines = str(getattr(error, "orig", None) or error).splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _closed(engine: Engine, owner: int) -> None:
+    engine.dispose(close=owner == os.getpid())
+
+
+def rows(connection: Connection, since: int = 0) -> Iterator[Entry]:
+    """Stream the entries in order."""
+    query = select(ENTRIES).where(ENTRIES.c.position > since).order_by(ENTRIES.c.position)
+    for row in connection.execution_options(yield_per=1000).execute(query):
+        yield Entry(**row._mapping)  # noqa: SLF001
+
+
+def scope_names(connection: Connection) -> tuple[str, ...]:
+    return tuple(connection.execute(select(SCOPES.c.name).order_by(SCOPES.c.name)).scalars())
+
+
+def known_scope(connection: Connection, name: str) -> Scope:
+    budget = connection.execute(select(SCOPES.c.budget).where(SCOPES.c.name == name)).scalar_one_or_none()
+    if budget is None:
+        known = ", ".join(map(repr, scope_names(connection))) or "none"
+        raise LedgerError(f"there is no scope {name!r}; there are: {known}; add_scope opens one")
+    return Scope(name, budget, Tariff.of(from_json(json.loads(budget))))
+
+
+def state_of(connection: Connection, scope: Scope) -> Spending:
+    """Read what a scope spent."""
+    query = select(SCOPES.c.spent, SCOPES.c.others)
+    row = connection.execute(
+        query.where(SCOPES.c.name == scope.name, SCOPES.c.budget == scope.budget)
+    ).one_or_none()
+    if row is None:
+        raise LedgerError(f"scope {scope.name!r} was replaced since it was opened; open the ledger again")
+    return scope.tariff.spending(scope.tariff.joined(row.spent, json.loads(row.others)))
+
+
+def scope_states(connection: Connection) -> dict[str, tuple[str, list[int]]]:
+    """Read every scope's budget and sums, for proofs and exports."""
+    states = {}
+    for row in connection.execute(select(SCOPES).order_by(SCOPES.c.name)).all():
+        tariff = Tariff.of(from_json(json.loads(row.budget)))
+        states[row.name] = (row.budget, list(tariff.joined(row.spent, json.loads(row.others))))
+    return states
+
+
+def head_of(connection: Connection) -> Head:
+    row = connection.execute(select(LEDGER.c.entries, LEDGER.c.head)).one()
+    return Head(row.entries, row.head)
