@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,3 +88,12 @@ def test_local_sensitivity_of_the_median_jumps():
 def test_localised_gaussian_by_the_number():
     # Reference G, localised Gaussian as printed: σ ratio 2, true δ at ε = 0.1 is 0.3059303601072785.
     assert case("gaussian/local_sensitivity").exact_delta(0.1) == pytest.approx(0.3059303601072785, rel=1e-10)
+
+
+def test_the_documentation_lists_the_zoo_as_it_is():
+    page = (Path(__file__).parents[2] / "docs" / "guarantees.md").read_text()
+    tiers = {(1, 2): "tiers 1 and 2", (1,): "tier 1", (2,): "tier 2"}
+    told = page.partition("## The zoo")[2].strip().splitlines()[3:]
+    assert told == [
+        f"| {name} | {twin.mistake} | {tiers[tuple(sorted(twin.tiers))]} |" for name, twin in TWINS.items()
+    ]
