@@ -1,0 +1,175 @@
+"""Records that might be, one by one: what each adds to the statistic, and sums over n of them."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtri
+
+from discreet.families.dirichlet_categorical import DirichletCategorical
+from discreet.families.gamma_exponential import GammaExponential
+from discreet.families.linear_regression import BayesianLinearRegression
+from discreet.families.matrices import pack
+from discreet.families.normal_inverse_gamma import NormalInverseGamma
+from discreet.families.normal_inverse_wishart import NormalInverseWishart
+from discreet.families.normal_mean import NormalMean
+from discreet.families.scalar import ScalarFamily
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from discreet.families.family import Family, Floats, Integers
+
+MOST_RECORDS = 2**22  # drawn one by one; beyond, sums are Gaussian with the moments of one record
+MIDPOINTS = 2**11  # for those moments in one dimension
+POINTS = 2**13  # and quasi-random points for them in several
+
+
+# ── what one record adds ────────────────────────────────────────────────────────────────────────────────
+@singledispatch
+def each(model: Family, records: ArrayLike) -> Integers:
+    """S(x) of every record: (records, len(S))."""
+    rows = np.asarray(records)
+    return np.array([model.statistic(rows[i : i + 1]) for i in range(len(rows))])
+
+
+@each.register(ScalarFamily)
+def _(model: ScalarFamily, records: ArrayLike) -> Integers:
+    return model.lattice.integers(records)[:, None]
+
+
+@each.register(DirichletCategorical)
+def _(model: DirichletCategorical, records: ArrayLike) -> Integers:
+    model.statistic(records)  # refuses what is no category
+    return np.eye(model.dimension, dtype=np.int64)[np.asarray(records, dtype=np.int64)]
+
+
+@each.register(NormalInverseGamma)
+def _(model: NormalInverseGamma, records: ArrayLike) -> Integers:
+    q = model.lattice.integers(records) - model.middle
+    return np.stack([_balance(model) * q, q**2], axis=-1)
+
+
+@each.register(NormalInverseWishart)
+def _(model: NormalInverseWishart, records: ArrayLike) -> Integers:
+    q = model.ball.integers(records, model.dimension)
+    return np.concatenate([_balance(model) * q, _squares(q)], axis=1)
+
+
+@each.register(BayesianLinearRegression)
+def _(model: BayesianLinearRegression, records: ArrayLike) -> Integers:
+    return _squares(model.ball.integers(records, model.dimension + 1))
+
+
+def _balance(model: NormalInverseGamma | NormalInverseWishart) -> int:
+    """K, the integer weight of the first moments: their unit is grid/K."""
+    return round(float(model.grid) / float(model.units[0]))
+
+
+def _squares(q: Integers) -> Integers:
+    return pack(q[:, :, None] * q[:, None, :]).astype(np.int64)
+
+
+# ── records of the likelihood, from uniforms ────────────────────────────────────────────────────────────
+@singledispatch
+def record(model: Family, theta: Floats, u: Floats) -> Floats:
+    """Return records of the likelihood at one θ, from rows of uniforms."""
+    raise ValueError(
+        f"planning cannot simulate records of {type(model).__name__}; give a public_sample of records like "
+        "those to come"
+    )
+
+
+@singledispatch
+def uniforms(model: Family) -> int:
+    """How many uniforms one record takes."""
+    del model
+    return 1
+
+
+@record.register(GammaExponential)
+def _(model: GammaExponential, theta: Floats, u: Floats) -> Floats:
+    del model
+    return np.asarray(-np.log1p(-u[:, 0]) / theta)
+
+
+@record.register(NormalMean)
+def _(model: NormalMean, theta: Floats, u: Floats) -> Floats:
+    return np.asarray(theta + float(model.noise) ** 0.5 * ndtri(u[:, 0]))
+
+
+@record.register(NormalInverseGamma)
+def _(model: NormalInverseGamma, theta: Floats, u: Floats) -> Floats:
+    del model
+    return np.asarray(theta[0] + theta[1] ** 0.5 * ndtri(u[:, 0]))
+
+
+@record.register(NormalInverseWishart)
+def _(model: NormalInverseWishart, theta: Floats, u: Floats) -> Floats:
+    mu, covariance = model.split_parameter(theta)
+    return np.asarray(mu + ndtri(u) @ np.linalg.cholesky(covariance).T)
+
+
+@record.register(BayesianLinearRegression)
+def _(model: BayesianLinearRegression, theta: Floats, u: Floats) -> Floats:
+    """x ~ N(0, (radius/2)²I/d), as the model says nothing of x; a public sample says more."""
+    z = ndtri(u)
+    x = float(model.radius) / 2 / model.dimension**0.5 * z[:, :-1]
+    y = x @ theta[:-1] + theta[-1] ** 0.5 * z[:, -1]
+    return np.column_stack([x, y])
+
+
+@uniforms.register(NormalInverseWishart)
+def _(model: NormalInverseWishart) -> int:
+    return model.dimension
+
+
+@uniforms.register(BayesianLinearRegression)
+def _(model: BayesianLinearRegression) -> int:
+    return model.dimension + 1
+
+
+# ── sums over n records ─────────────────────────────────────────────────────────────────────────────────
+@singledispatch
+def from_records(model: Family, theta: Floats, n: int, rng: np.random.Generator) -> Integers:
+    """ΣS over n records at every row of θ: one by one while that is quick, else by the central limit."""
+    width = uniforms(model)
+    if len(theta) * n <= MOST_RECORDS:
+        return np.array([model.statistic(record(model, row, rng.random((n, width)))) for row in theta])
+    return np.array([_central_limit(model, row, n, rng) for row in theta])
+
+
+@from_records.register(ScalarFamily)
+def _(model: ScalarFamily, theta: Floats, n: int, rng: np.random.Generator) -> Integers:
+    count = len(theta)
+    if count * n <= MOST_RECORDS:
+        rows = each(model, record(model, np.repeat(theta, n), rng.random((count * n, 1))))
+        return rows.reshape(count, n).sum(axis=1)[:, None]
+    u = np.tile((np.arange(MIDPOINTS) + 0.5) / MIDPOINTS, count)[:, None]
+    rows = each(model, record(model, np.repeat(theta, MIDPOINTS), u)).reshape(count, MIDPOINTS)
+    total = n * rows.mean(axis=1) + n**0.5 * rows.std(axis=1) * rng.standard_normal(count)
+    low, high = n * model.lattice.low, n * model.lattice.high
+    return np.clip(np.rint(total), low, high).astype(np.int64)[:, None]
+
+
+def _central_limit(model: Family, theta: Floats, n: int, rng: np.random.Generator) -> Integers:
+    """N(nE S, n Cov S), whole steps; E and Cov of one clipped record by a lattice rule, to 1e-4 of its spread."""
+    rows = each(model, record(model, theta, lattice(POINTS, uniforms(model))))
+    mean, covariance = rows.mean(axis=0), np.atleast_2d(np.cov(rows.T, bias=True))
+    values, vectors = np.linalg.eigh(covariance)
+    spread = vectors * np.sqrt(np.maximum(values, 0))
+    total = n * mean + n**0.5 * spread @ rng.standard_normal(mean.size)
+    steps = np.maximum(np.gcd.reduce(rows, axis=0), 1)
+    return np.rint(model.project(total, n) / steps).astype(np.int64) * steps
+
+
+def lattice(points: int, dimension: int) -> Floats:
+    """Kronecker points iα mod 1, α from the root of x^{d+1} = x + 1 [Roberts 2018]; strictly inside (0, 1)."""
+    root = 2.0
+    for _ in range(60):
+        root = (1 + root) ** (1 / (dimension + 1))
+    alpha = root ** -np.arange(1, dimension + 1, dtype=np.float64)
+    u = (0.5 + np.outer(np.arange(points), alpha)) % 1
+    return np.clip(u, 1e-12, 1 - 1e-12)
