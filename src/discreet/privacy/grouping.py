@@ -8,9 +8,9 @@ from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from discreet.privacy.certified import ball, floor, precision
-from discreet.privacy.curves import downward
+from discreet.privacy.curves import Points, downward
 from discreet.privacy.guarantee import Guarantee, NotProved, group_size
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, ZeroCDP
+from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
@@ -82,3 +82,54 @@ def _share_of_delta(epsilon: Exact, delta: Exact, k: int) -> float:
     with precision(BITS):
         loss = ball(Fraction(epsilon))
         return floor(ball(Fraction(delta)) * (loss / k).expm1() / loss.expm1())
+
+
+# ── several draws ───────────────────────────────────────────────────────────────────────────────────
+
+
+def per_draw(target: Guarantee, q: int) -> Guarantee:
+    """Promise for one of q releases that together give the target, by basic composition of its kind."""
+    return target if group_size(q) == 1 else _share(target, q)
+
+
+@singledispatch
+def _share(target: Guarantee, q: int) -> Guarantee:
+    raise NotProved(
+        f"no rule shares a {type(target).__name__} target among {q} draws: ask for a PureDP, ApproxDP, "
+        "ZeroCDP, GaussianDP or RenyiDP.points target, or for one draw"
+    )
+
+
+@_share.register
+def _(target: PureDP, q: int) -> PureDP:
+    """ε/q [DMNS06]."""
+    return PureDP(Fraction(target.loss) / q, relation=target.relation)
+
+
+@_share.register
+def _(target: ApproxDP, q: int) -> ApproxDP:
+    """(ε/q, δ/q) [DR14 Thm 3.16]; the composition that is charged may be much less than the target."""
+    return ApproxDP(Fraction(target.loss) / q, Fraction(target.slack) / q, relation=target.relation)
+
+
+@_share.register
+def _(target: ZeroCDP, q: int) -> ZeroCDP:
+    """ρ/q [Bun, Steinke 2016 Lemma 2.3]."""
+    return ZeroCDP(Fraction(target.rho) / q, relation=target.relation)
+
+
+@_share.register
+def _(target: GaussianDP, q: int) -> GaussianDP:
+    """μ/√q [DRS22 Cor. 3.3]."""
+    return GaussianDP.from_square(Fraction(target.mu_squared) / q, relation=target.relation)
+
+
+@_share.register
+def _(target: RenyiDP, q: int) -> RenyiDP:
+    """D_α/q at every known order [M17 Prop. 1]."""
+    if target.profile is not None or not isinstance(target.curve, Points):
+        raise NotProved(
+            "a Rényi target is shared among draws at known orders: use RenyiDP.at or RenyiDP.points"
+        )
+    shares = {order: downward(Fraction(bound) / q) for order, bound in target.curve.known}
+    return RenyiDP.points(shares, relation=target.relation)

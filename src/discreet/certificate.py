@@ -1,0 +1,257 @@
+"""The certificate: one dict for a program and, in words, for the people who sign. Numbers are rounded up."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from discreet.certificate_words import certificate_text
+from discreet.privacy.composition import Composition
+from discreet.privacy.curves import Points
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved
+from discreet.privacy.guarantees import RenyiDP
+from discreet.privacy.odds import loss_bound, sure_after
+from discreet.privacy.serial import to_json
+from discreet.release_json import digest, model_to_json, release_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.release import Release
+
+__all__ = ["certificate", "certificate_text"]
+
+Json = dict[str, Any]
+
+FORMAT = "discreet-certificate/1"
+DELTAS = (1e-5, 1e-6, 1e-9)
+ORDERS = (2.0, 4.0, 8.0, 32.0)
+PRIORS = (0.5, 0.1, 0.01)
+FAILURE = 1e-6  # of the plain-language odds, where the promise is not pure
+
+VERIFIED = (
+    "every number above is a double rounded up from ball arithmetic (arb), and the calibration was accepted "
+    "only after its own guarantee was proved to imply the target"
+)
+DRAWN = (
+    "draws are exact on a public grid; floating-point rounding is part of the proof, not an exception to it"
+)
+NOT_COVERED = (
+    "how long the computation took, memory, disk and network traffic, and other side channels",
+    "whoever can read the table itself, the machine it was computed on, or its core dumps",
+    "other releases about the same people: their costs add up in the ledger, which this receipt belongs to",
+    (
+        "what the result says about people in general: a true statement about a group may be guessed of a "
+        "member whether or not that member's data were used"
+    ),
+    "whether the declared schema, bounds and model describe the data well",
+)
+SEEDED = (
+    "NOT PRIVATE: the randomness came from a public seed (tests and demonstrations only); whoever knows the "
+    "seed can subtract the noise, so none of the promises here protects anybody"
+)
+
+
+def certificate(release: Release) -> Json:
+    """Say what is protected, promised, assumed public, proved and not covered."""
+    return {
+        "format": FORMAT,
+        "private": not release.seeded,
+        "warnings": [SEEDED] if release.seeded else [],
+        "protected": _protected(release),
+        "promised": _promised(release),
+        "assumed_public": _assumed(release),
+        "mechanism": {
+            "name": release.mechanism,
+            "parameters": dict(release.parameters),
+            "model": model_to_json(release.model),
+            "theorem": release.theorem,
+        },
+        "verification": {
+            "arithmetic": VERIFIED,
+            "sampling": DRAWN,
+            "audit": audits(release),
+            "audit_command": f"discreet audit {release.mechanism}",
+        },
+        "not_covered": [*NOT_COVERED, *([SEEDED] if release.seeded else [])],
+        "receipt": release.receipt.to_json(),
+        "schema": {
+            "sha256": release.schema_hash,
+            "columns": list(release.columns),
+            "declared": release.schema,
+        },
+        "software": {"name": "discreet", "version": release.version},
+        "created": release.created,
+        "release": {"sha256": digest(release_to_json(release))},
+    }
+
+
+# ── parts ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _protected(release: Release) -> Json:
+    k = release.rows_per_unit
+    bound = f", with at most {k} rows" if k > 1 else ""
+    who = f"each value of {release.unit!r}{bound}: its rows" if release.unit else "each row: it"
+    if release.relation is SUBSTITUTE:
+        meaning = f"{who} may be replaced by any other; the number of rows is public"
+    else:
+        meaning = f"{who} may be added or removed; the number of rows is private"
+    return {
+        "unit": release.unit,
+        "relation": release.relation.value,
+        "rows_per_unit": k,
+        "number_of_records": release.n,
+        "meaning": meaning,
+    }
+
+
+def _promised(release: Release) -> Json:
+    own, target = release.guarantee, release.target
+    deltas = sorted({*DELTAS, *_own_delta(target)}, reverse=True)
+    return {
+        "guarantee": to_json(own),
+        "guarantee_words": in_words(own),
+        "target": to_json(target),
+        "target_words": in_words(target),
+        "pure_epsilon": _least(release, lambda g: g.epsilon(0)),
+        "epsilon_at_delta": [
+            {"delta": d, "epsilon": _least(release, lambda g, d=d: g.epsilon(d))}  # type: ignore[misc]
+            for d in deltas
+        ],
+        "renyi": [
+            {"order": a, "epsilon": _least(release, lambda g, a=a: g.renyi(a))}  # type: ignore[misc]
+            for a in ORDERS
+        ],
+        "renyi_order_limit": _number(max(own.order_limit, target.order_limit)),
+        "zcdp_rho": _least(release, lambda g: g.zcdp_bound),
+        "gdp_mu": _least(release, lambda g: g.gdp_bound),
+        "odds": odds(release),
+    }
+
+
+@singledispatch
+def in_words(guarantee: Guarantee) -> str:
+    """Name a promise briefly."""
+    return repr(guarantee)
+
+
+@in_words.register
+def _(guarantee: RenyiDP) -> str:
+    if isinstance(guarantee.curve, Points):
+        return " and ".join(f"RenyiDP.at({a!r}, {e!r})" for a, e in guarantee.curve.known)
+    exact = "" if guarantee.profile is None else " and its exact δ(ε)"
+    return f"the Rényi curve of its worst neighbours, finite below order {guarantee.order_limit:.6g}{exact}"
+
+
+@in_words.register
+def _(guarantee: Composition) -> str:
+    return ", and ".join(f"{n} times {in_words(g)}" if n > 1 else in_words(g) for g, n in guarantee.parts)
+
+
+def _own_delta(target: Guarantee) -> set[float]:
+    """δ of an (ε, δ) target, so that what was asked for is among the answers."""
+    slack = float(target.disclosure()[0])
+    return {slack} if 0 < slack < 1 else set()
+
+
+def _least(release: Release, ask: Callable[[Guarantee], float]) -> float | None:
+    """Both the mechanism's own promise and the target hold; the better answer counts."""
+    return _number(min(ask(release.guarantee), ask(release.target)))
+
+
+def _number(x: float) -> float | None:
+    return None if x == math.inf else x
+
+
+def odds(release: Release) -> list[Json]:
+    """How sure somebody who knows everything else can become, by prior; see privacy.odds."""
+    asked = [
+        ("membership" if release.relation is not SUBSTITUTE else "value", release.guarantee, release.target)
+    ]
+    if release.relation is not SUBSTITUTE:
+        try:
+            both = ("value", release.guarantee.as_substitute(), release.target.as_substitute())
+        except NotProved:  # a group of two is beyond what the guarantee reaches
+            pass
+        else:
+            asked.append(both)
+    return [row for question, own, target in asked for row in _rows(question, own, target)]
+
+
+def _rows(question: str, own: Guarantee, target: Guarantee) -> list[Json]:
+    pure = min(own.epsilon(0), target.epsilon(0))
+    failure = 0.0 if pure < math.inf else FAILURE
+    loss = min(pure, loss_bound(own, failure), loss_bound(target, failure))
+    return [
+        {
+            "question": question,
+            "before": prior,
+            "after_at_most": sure_after(prior, loss),
+            "except_with_probability": failure,
+            "loss": _number(loss),
+            "words": _odds_words(question, prior, sure_after(prior, loss), failure),
+        }
+        for prior in PRIORS
+    ]
+
+
+def _odds_words(question: str, before: float, after: float, failure: float) -> str:
+    about = "are in group A" if question == "value" else "are in the table at all"
+    rider = f", except with probability {failure:g} over the noise" if failure else ""
+    return (
+        f"an adversary who is {before * 100:g} % sure that you {about} before can be at most "
+        f"{_percent(after)} sure after seeing this release, even knowing every other row{rider}"
+    )
+
+
+def _percent(p: float) -> str:
+    """Round up at two decimals, so that no certainty looks smaller than it is."""
+    return f"{math.ceil(Fraction(p) * 10_000) / 100:g} %"
+
+
+def _assumed(release: Release) -> list[str]:
+    size = f"the number of records, {release.n}" if release.n is not None else None
+    bound = f"the bound of {release.rows_per_unit} rows for each {release.unit!r}" if release.unit else None
+    chosen = f"the selection: {release.selection}" if release.selection else None
+    return [
+        said
+        for said in (
+            "the schema: columns, categories, bounds and grids, declared and never read from the data",
+            "the model and its prior",
+            "the mechanism, its parameters and the target, chosen without looking at the data",
+            size,
+            bound,
+            chosen,
+            "that this release was made, when, and what was charged for it",
+        )
+        if said is not None
+    ]
+
+
+def audits(release: Release) -> list[str]:
+    """Name the audit cases that attack this mechanism; `discreet audit` runs them."""
+    named = dict(release.parameters)
+    detail = str(named["noise"]) if "noise" in named else _AUDITED.get(release.model.name)
+    first = [f"{release.mechanism}/{detail}"] if detail else []
+    further = _FURTHER.get((release.mechanism, release.relation.value), [])
+    return [name for name in first if name not in _NOT_AUDITED] + further
+
+
+_AUDITED = {
+    "beta_bernoulli": "beta",
+    "beta_binomial": "binomial",
+    "beta_geometric": "geometric",
+    "dirichlet_categorical": "dirichlet",
+    "dirichlet_multinomial": "dirichlet",
+    "gamma_poisson": "gamma_poisson",
+    "gamma_exponential": "gamma_exponential",
+    "normal_mean": "normal_mean",
+}
+_NOT_AUDITED = {"one_posterior_sample/binomial"}
+_FURTHER = {
+    ("direct", "add_remove"): ["direct/add_remove"],
+    ("noisy_statistics", "add_remove"): ["noisy_statistics/add_remove"],
+}

@@ -1,0 +1,78 @@
+"""The certificate in plain words, from its dict alone: what a saved file says, whoever wrote it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+KNOWN = "discreet-certificate/1"
+WIDTH = 96
+
+
+def certificate_text(certificate: Mapping[str, Any]) -> str:
+    """Say the certificate in sentences, in the order in which people ask."""
+    if certificate.get("format") != KNOWN:
+        raise ValueError(f"this is no certificate of format {KNOWN}: got {certificate.get('format')!r}")
+    promised, made = certificate["promised"], certificate["mechanism"]
+    receipt, schema, software = certificate["receipt"], certificate["schema"], certificate["software"]
+    checked = certificate["verification"]
+    sections = {
+        "What is protected": [certificate["protected"]["meaning"]],
+        "What is promised": [
+            *dict.fromkeys((promised["guarantee_words"], f"at least the target: {promised['target_words']}")),
+            *_promises(promised),
+        ],
+        "What that means for you": [row["words"] for row in promised["odds"]],
+        "What was assumed to be public": certificate["assumed_public"],
+        "How it was made": [
+            (
+                f"{made['name']} of {made['model']['family']} on {', '.join(schema['columns'])}; "
+                f"{_listed(made['parameters'])}"
+            ),
+            f"proof: {made['theorem']}",
+        ],
+        "How it was verified": [
+            checked["arithmetic"],
+            checked["sampling"],
+            f"attacked by the audits: {', '.join(checked['audit']) or 'none of this pairing'}",
+        ],
+        "What is not covered": certificate["not_covered"],
+        "What was paid": [
+            f"charge {receipt['id']} in {', '.join(receipt['scopes'])} at {receipt['at']}",
+            f"ledger entry {receipt['position']}, hash {receipt['hash']}",
+        ],
+        "Provenance": [
+            f"{software['name']} {software['version']}, {certificate['created']}",
+            f"schema {schema['sha256']}",
+            f"release {certificate['release']['sha256']}",
+        ],
+    }
+    head = ["PRIVACY CERTIFICATE", *(textwrap.fill(w, WIDTH) for w in certificate["warnings"]), ""]
+    return "\n".join([*head, *(_section(title, lines) for title, lines in sections.items())])
+
+
+def _promises(promised: Mapping[str, Any]) -> Iterable[str]:
+    if promised["pure_epsilon"] is not None:
+        yield f"ε = {promised['pure_epsilon']:.6g} at δ = 0 (pure differential privacy)"
+    for row in promised["epsilon_at_delta"]:
+        if row["epsilon"] is not None:
+            yield f"ε = {row['epsilon']:.6g} at δ = {row['delta']:g}"
+    for row in promised["renyi"]:
+        if row["epsilon"] is not None:
+            yield f"Rényi divergence of order {row['order']:g} at most {row['epsilon']:.6g}"
+    if promised["zcdp_rho"] is not None:
+        yield f"zero-concentrated with ρ = {promised['zcdp_rho']:.6g}"
+    if promised["gdp_mu"] is not None:
+        yield f"Gaussian with μ = {promised['gdp_mu']:.6g}"
+
+
+def _listed(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in parameters.items()) or "no knob"
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    body = (textwrap.fill(line, WIDTH, initial_indent="  - ", subsequent_indent="    ") for line in lines)
+    return "\n".join([title, *body, ""])

@@ -1,0 +1,34 @@
+"""Release → posterior, in closed form. Post-processing: costs nothing, sees nothing private."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from discreet.inference.draws import Draws
+from discreet.mechanisms.noisy_release import NoisyRelease
+
+if TYPE_CHECKING:
+    from discreet.families.family import Family
+
+
+@singledispatch
+def posterior(value: object, *, model: Family | None = None, reading: str = "naive") -> Any:  # noqa: ANN401
+    """Read a released value under a prior; `reading` names one of noisy_release.READINGS."""
+    del model, reading
+    raise TypeError(f"no posterior is known for a released {type(value).__name__}")
+
+
+@posterior.register(NoisyRelease)
+def _(value: NoisyRelease, *, model: Family | None = None, reading: str = "naive") -> Any:  # noqa: ANN401
+    return value.posterior(model=model, reading=reading)
+
+
+@posterior.register(Draws)
+def _(value: Draws, *, model: Family | None = None, reading: str = "naive") -> Draws:
+    if model is not None or reading != "naive":
+        raise ValueError(
+            "a release of posterior draws was made under its prior and has one reading; only noisy "
+            "statistics can be read under another prior or in another way"
+        )
+    return value

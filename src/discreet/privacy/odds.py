@@ -1,0 +1,56 @@
+"""What a promise means to somebody who guesses: how sure they can become. Rounded up, in ball arithmetic."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.privacy.certified import ball
+from discreet.privacy.conversions import above
+from discreet.privacy.guarantee import positive, probability
+
+if TYPE_CHECKING:
+    from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Guarantee
+
+# Shares of the failure probability at which ε(δ) is asked; each gives a valid bound, the least is taken.
+SHARES = (
+    Fraction(0),
+    Fraction(1, 2**14),
+    Fraction(1, 2**10),
+    Fraction(1, 2**7),
+    Fraction(1, 2**4),
+    Fraction(1, 2),
+)
+
+
+def loss_bound(guarantee: Guarantee, failure: Exact) -> float:
+    """Certified ℓ with Pr[L > ℓ] ≤ failure, L the privacy loss; not ε(δ), whose tail may weigh more than δ.
+
+    δ(ε) = E(1 − e^{ε−L})₊ [Balle, Wang 2018 Thm 5] ≥ Pr[L > ℓ](1 − e^{ε−ℓ}), hence ℓ = ε − ln(1 − s) where
+    δ(ε) ≤ s·failure.
+    """
+    beta = Fraction(probability("failure", failure))
+    if beta == 0:
+        return guarantee.epsilon(0)
+    found = ((guarantee.epsilon(share * beta), share) for share in SHARES)
+    return min((_raised(epsilon, share) for epsilon, share in found), default=math.inf)
+
+
+def _raised(epsilon: float, share: Fraction) -> float:
+    if epsilon == math.inf or share == 0:
+        return epsilon
+    return above(lambda: ball(epsilon) - ball(1 - share).log())
+
+
+def sure_after(prior: Exact, loss: float) -> float:
+    """p/(p + (1−p)e^{−ℓ}): prior odds times e^ℓ, as a probability; all else about the table is known."""
+    p = Fraction(positive("prior", prior))
+    if not p < 1:
+        raise ValueError(f"a prior must lie strictly between 0 and 1, got {prior}; at 1 nothing is to learn")
+    return (
+        1.0
+        if loss == math.inf
+        else min(1.0, above(lambda: ball(p) / (ball(p) + ball(1 - p) / ball(loss).exp())))
+    )

@@ -1,0 +1,275 @@
+"""The straight line: bounded statistic → calibrated mechanism → CHARGE → read → release."""
+
+from __future__ import annotations
+
+import inspect
+import uuid
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from discreet import __version__
+from discreet.inference.draws import Draws
+from discreet.ledger_chain import LedgerError
+from discreet.mechanisms.registry import MECHANISMS
+from discreet.privacy.filters import Overspent
+from discreet.privacy.grouping import per_draw, per_row
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved
+from discreet.privacy.serial import to_json
+from discreet.release import Release
+from discreet.release_json import canonical, plain
+from discreet.statistics import bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.families.family import Family
+    from discreet.ledger import Ledger, Receipt
+    from discreet.sampling.source import Source
+    from discreet.statistics import BoundedStatistic
+    from discreet.tables.table import Table
+
+T = TypeVar("T")
+
+
+class ChargeKept(RuntimeError):  # noqa: N818 - what happened, in the user's words
+    """The charge was made and no release came of it; `receipt_id` names it. The cause is not shown: it may
+    quote rows.
+    """
+
+    def __init__(self, message: str, receipt_id: str) -> None:
+        super().__init__(message)
+        self.receipt_id = receipt_id
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C after the charge; `receipt_id` names it."""
+
+    def __init__(self, message: str, receipt_id: str) -> None:
+        super().__init__(message)
+        self.receipt_id = receipt_id
+
+
+def privatise(
+    table: Table,
+    model: Family,
+    *,
+    mechanism: str = "noisy_statistics",
+    target: Guarantee,
+    ledger: Ledger,
+    scope: str | Sequence[str] | None = None,
+    source: Source | None = None,
+    charge_id: str | None = None,
+    note: str = "",
+    draws: int = 1,
+    **options: Any,  # noqa: ANN401 - the mechanism's own
+) -> Release:
+    """Release what the table says about the model, so that the target holds for each unit, and pay for it.
+
+    Schema, model, mechanism and target are checked, and the knob is found, before anything is charged. The
+    charge is durable before the first private value is read, and is kept whatever happens later. What is
+    charged is the mechanism's own guarantee or, where the budget does not admit that, the target.
+
+    The same `charge_id` again, with the same promise and scope, pays nothing: if no draw was ever made under
+    it (a crash, Ctrl-C, a failed read) the release is computed now; if one was, it is refused, since a second
+    draw is a second release, even if the first was lost. The ledger decides this in one transaction, just
+    before the draw, so of two processes with one id only one gets a release.
+    """
+    statistic = bounded(table, model, target.relation)
+    ready = calibrated(mechanism, statistic, target, draws=draws, **options)
+    own = promised(ready, statistic.rows_per_unit, target)
+    receipt = pay(ledger, (own, target), scope=scope, charge_id=charge_id, note=note)
+    value = kept(receipt, lambda: computed(statistic, ready, ledger, receipt, source))
+    return Release(
+        value=value,
+        model=model,
+        mechanism=mechanism,
+        parameters=parameters(ready),
+        theorem=ready.theorem,
+        guarantee=own,
+        target=target,
+        n=statistic.n,
+        rows_per_unit=statistic.rows_per_unit,
+        version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        receipt=receipt,
+        seeded=source is not None and source.seeded,
+        **provenance(table),
+    )
+
+
+# ── before the charge ───────────────────────────────────────────────────────────────────────────────
+
+POSTERIORS = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")
+SEVERAL = ("direct", "diffused", "concentrated")  # mechanisms that may release q draws at once
+
+
+def calibrated(
+    mechanism: str,
+    statistic: BoundedStatistic,
+    target: Guarantee,
+    *,
+    draws: int = 1,
+    **options: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401 - a mechanism of POSTERIORS
+    """Find the knob for one row and one draw, so that a unit and all draws together get the target."""
+    if mechanism not in POSTERIORS:
+        raise ValueError(f"no posterior mechanism is called {mechanism!r}; there are {', '.join(POSTERIORS)}")
+    if draws != 1 and mechanism not in SEVERAL:
+        raise ValueError(
+            f"{mechanism} makes one release a charge: leave draws out; noisy statistics are then sampled "
+            f"freely, and several draws at once come from {', '.join(SEVERAL)}"
+        )
+    calibrate: Any = MECHANISMS[mechanism].calibrate  # type: ignore[attr-defined]
+    _refuse_strangers(mechanism, calibrate, options)
+    row = per_row(per_draw(target, draws), statistic.rows_per_unit)
+    one = calibrate(statistic.model, n=statistic.n, target=row, **options)
+    return one if draws == 1 else one.draws(draws)
+
+
+def _refuse_strangers(mechanism: str, calibrate: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Say which options a mechanism takes and needs, before Python says it less clearly."""
+    known = {
+        name: p.default is inspect.Parameter.empty
+        for name, p in inspect.signature(calibrate).parameters.items()
+        if name not in {"model", "n", "target"}
+    }
+    missing = [name for name, needed in known.items() if needed and name not in options]
+    if not set(options) <= set(known) or missing:
+        takes = ", ".join(f"{name} (needed)" if needed else name for name, needed in known.items())
+        raise ValueError(
+            f"{mechanism} takes the options: {takes or 'none'}; got {', '.join(sorted(options)) or 'none'}"
+        )
+
+
+def promised(ready: Any, rows_per_unit: int, target: Guarantee) -> Guarantee:  # noqa: ANN401
+    """Return the mechanism's own promise for all rows of a unit; the target where no group rule reaches."""
+    own: Guarantee = ready.guarantee
+    try:
+        return own.group(rows_per_unit)
+    except NotProved:
+        return target
+
+
+def parameters(ready: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401
+    """Name the knobs, as JSON values: enough, with model, n and relation, to build the mechanism again."""
+    one = getattr(ready, "one", ready)
+    named = {
+        f.name: plain(getattr(one, f.name)) for f in fields(one) if f.name not in {"model", "n", "relation"}
+    }
+    several = {} if one is ready else {"draws": ready.q}
+    return tuple(sorted({**named, **several}.items()))
+
+
+# ── the charge ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def pay(
+    ledger: Ledger,
+    promises: tuple[Guarantee, ...],
+    *,
+    scope: str | Sequence[str] | None = None,
+    charge_id: str | None = None,
+    note: str = "",
+) -> Receipt:
+    """Charge the first promise that fits; under an id used before, find the charge that was made."""
+    name = uuid.uuid4().hex if charge_id is None else charge_id
+    try:
+        receipt = _charged(ledger, _due(ledger, promises, charge_id), name, note, scope)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted while charging {name!r}: nothing was read or released; ledger.history() says "
+            "whether the charge was made, and the same charge_id pays only once",
+            name,
+        ) from None
+    if receipt.computed:
+        raise LedgerError(
+            f"the release of charge {name!r} was computed before, and a second draw is a second release: "
+            "load the saved one, or choose another charge_id and pay again"
+        )
+    return receipt
+
+
+def _due(ledger: Ledger, promises: tuple[Guarantee, ...], charge_id: str | None) -> tuple[Guarantee, ...]:
+    """Only what was charged before, where the id is known and it was one of these; else all of them."""
+    if charge_id is None:
+        return promises
+    try:
+        before = canonical(ledger.receipt(charge_id).guarantee)
+    except LedgerError:  # no such charge; if the ledger is out of reach, charging says so
+        return promises
+    same = tuple(promise for promise in promises if canonical(to_json(promise)) == before)
+    return same[:1] or promises[-1:]  # the ledger refuses an id that paid for something else
+
+
+def _charged(
+    ledger: Ledger, due: tuple[Guarantee, ...], name: str, note: str, scope: str | Sequence[str] | None
+) -> Receipt:
+    for promise in due[:-1]:
+        try:
+            return ledger.charge(promise, charge_id=name, note=note, scopes=scope)
+        except Overspent:
+            continue
+    return ledger.charge(due[-1], charge_id=name, note=note, scopes=scope)
+
+
+# ── after the charge ────────────────────────────────────────────────────────────────────────────────
+
+
+def kept(receipt: Receipt, work: Callable[[], T]) -> T:
+    """Run what may touch private data; on failure name the charge, and let nothing of the cause through.
+
+    The new error is raised outside of the handlers, so that neither its context nor its traceback leads to
+    frames that hold private values.
+    """
+    try:
+        return work()
+    except KeyboardInterrupt:
+        failure: BaseException = Interrupted(f"interrupted: {_kept(receipt)}", receipt.id)
+    except LedgerError as error:
+        failure = ChargeKept(f"{error}; {_kept(receipt)}", receipt.id)
+    except Exception as error:  # noqa: BLE001 - whatever an engine raises may quote rows
+        kind = type(error).__name__
+        failure = ChargeKept(
+            f"reading failed with {kind}, whose own words are withheld because they may quote rows; "
+            f"{_kept(receipt)}",
+            receipt.id,
+        )
+    raise failure
+
+
+def _kept(receipt: Receipt) -> str:
+    return (
+        f"charge {receipt.id!r} is kept; once the cause is gone, privatise again with "
+        f"charge_id={receipt.id!r}, which pays nothing more if no release was computed"
+    )
+
+
+def computed(
+    statistic: BoundedStatistic,
+    ready: Any,  # noqa: ANN401
+    ledger: Ledger,
+    receipt: Receipt,
+    source: Source | None,
+) -> Any:  # noqa: ANN401 - NoisyRelease or Draws
+    """Read, claim the charge for good, draw: whoever comes second under one charge id draws nothing."""
+    counted = statistic.read()
+    ledger.mark_computed(receipt.id)
+    count = {"count": counted.n} if statistic.relation is ADD_REMOVE else {}
+    drawn = ready.release(counted.values, source, **count)
+    return (
+        drawn
+        if ready.name == "noisy_statistics"
+        else Draws.of(statistic.model, drawn, several=hasattr(ready, "q"))
+    )
+
+
+def provenance(table: Table) -> dict[str, Any]:
+    """Copy what is public about the table."""
+    return {
+        "unit": table.unit,
+        "columns": tuple(table.columns),
+        "selection": table.selection,
+        "schema_hash": table.schema.hash,
+        "schema_text": canonical(table.schema.to_dict()),
+    }

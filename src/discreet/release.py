@@ -1,0 +1,181 @@
+"""What left the building: a value, what was promised for it, and where it came from. All of it is public."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, final
+
+from discreet.certificate import certificate, in_words
+from discreet.inference.conjugate import posterior
+from discreet.release_json import digest, release_arguments, release_to_json
+
+if TYPE_CHECKING:
+    from discreet.families.family import Family
+    from discreet.inference.draws import Draws
+    from discreet.ledger_chain import Receipt
+    from discreet.mechanisms.noisy_release import NoisyRelease
+    from discreet.privacy.guarantee import Guarantee, Relation
+    from discreet.sampling.source import Source
+
+FORMAT = "discreet-release/1"
+RECORD, CERTIFICATE, POSTERIOR, REPORT = "release.json", "certificate.json", "posterior.nc", "report.html"
+
+
+class BrokenRelease(ValueError):  # noqa: N818 - what was found, in the user's words
+    """A saved release is not what was written; the message says which file."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Release:
+    """A frozen record. Everything that is read from it is post-processing and costs nothing."""
+
+    value: NoisyRelease | Draws
+    model: Family  # the prior
+    mechanism: str
+    parameters: tuple[tuple[str, Any], ...]  # the knobs, as JSON values, by name
+    theorem: str
+    guarantee: Guarantee  # of all rows of one unit
+    target: Guarantee  # what was asked for; the calibration proved it
+    n: int | None  # public, or None where it is private
+    unit: str | None  # the column that names the unit; None: each row is one
+    rows_per_unit: int
+    columns: tuple[str, ...]
+    selection: str | None  # public words for filters and derived columns
+    schema_hash: str
+    schema_text: str = field(repr=False)  # canonical JSON
+    version: str
+    created: str
+    receipt: Receipt
+    seeded: bool  # drawn from a public seed, hence not private
+
+    @property
+    def relation(self) -> Relation:
+        return self.guarantee.relation
+
+    @property
+    def schema(self) -> Any:  # noqa: ANN401 - plain JSON
+        return json.loads(self.schema_text)
+
+    def __repr__(self) -> str:
+        what = f"{self.mechanism} of {', '.join(self.columns)}, {self.model!r}"
+        seeded = ", SEEDED: not private" if self.seeded else ""
+        return f"Release({what}, {in_words(self.guarantee)}, receipt {self.receipt.id}{seeded})"
+
+    # ── reading ─────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def posterior(self) -> Any:  # noqa: ANN401 - a Family, or Draws
+        """The naive reading of noisy statistics, a member of the family; or the draws that were released."""
+        return posterior(self.value)
+
+    def read(self, *, model: Family | None = None, reading: str = "naive") -> Any:  # noqa: ANN401
+        """Read again, under another prior of the same family and bounds or in another named way; free."""
+        return posterior(self.value, model=model, reading=reading)
+
+    def to_inference_data(self, *, draws: int = 1000, source: Source | None = None) -> Any:  # noqa: ANN401
+        """Prior and posterior as ArviZ InferenceData; needs the arviz extra."""
+        from discreet.inference.inference_data import inference_data  # noqa: PLC0415 - loads arviz
+
+        facts = {
+            "discreet_version": self.version,
+            "mechanism": self.mechanism,
+            "guarantee": in_words(self.guarantee),
+            "receipt": self.receipt.id,
+            "seeded": str(self.seeded),
+        }
+        return inference_data(self.posterior, self.model, draws=draws, source=source, facts=facts)
+
+    def certificate(self) -> dict[str, Any]:
+        """Say what is protected, promised, assumed, proved and not covered, as plain JSON."""
+        return certificate(self)
+
+    # ── files ───────────────────────────────────────────────────────────────────────────────────────
+
+    def save(self, folder: str | Path, *, draws: int = 1000) -> Path:
+        """Write a new folder, whole or not at all; draws=0 leaves posterior.nc out."""
+        target = Path(folder)
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise FileExistsError(
+                f"{target} exists; a release is a record and is not overwritten: choose a new name"
+            )
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if draws:
+            from discreet.inference.inference_data import available  # noqa: PLC0415 - loads arviz
+
+            available()
+        with tempfile.TemporaryDirectory(prefix=".release-", dir=target.parent) as made:
+            inside = Path(made) / "whole"
+            inside.mkdir()
+            self._write(inside, draws)
+            os.replace(inside, target)  # noqa: PTH105 - atomic, also over an empty folder
+        return target
+
+    def _write(self, folder: Path, draws: int) -> None:
+        _write_json(folder / CERTIFICATE, self.certificate())
+        if draws:
+            from discreet.inference.inference_data import write  # noqa: PLC0415 - loads arviz
+
+            write(self.to_inference_data(draws=draws), folder / POSTERIOR)
+        if importlib.util.find_spec("discreet.report") is not None:
+            page = importlib.import_module("discreet.report").report(self)
+            (folder / REPORT).write_text(page, encoding="utf-8")
+        files = {path.name: _file_digest(path) for path in sorted(folder.iterdir())}
+        _write_json(folder / RECORD, {"format": FORMAT, "release": release_to_json(self), "files": files})
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a saved release and verify that its files belong together; hashes find accidents, not forgers.
+
+        Somebody who changes every file alike is found out by the ledger alone: verify(release.receipt).
+        """
+        home = Path(folder)
+        record = _read_json(home / RECORD)
+        if record.get("format") != FORMAT:
+            raise BrokenRelease(
+                f"{home / RECORD} has format {record.get('format')!r}; this discreet reads {FORMAT}"
+            )
+        _verify(home, record)
+        return cls(**release_arguments(record["release"]))
+
+
+def _verify(home: Path, record: dict[str, Any]) -> None:
+    if CERTIFICATE not in record["files"]:
+        raise BrokenRelease(f"{home / RECORD} names no certificate")
+    for name, wanted in record["files"].items():
+        path = home / Path(name).name
+        if not path.exists():
+            raise BrokenRelease(f"{path} is missing")
+        if _file_digest(path) != wanted:
+            raise BrokenRelease(f"{path} was changed since it was saved: its hash is not the recorded one")
+    if _read_json(home / CERTIFICATE)["release"]["sha256"] != digest(record["release"]):
+        raise BrokenRelease(
+            f"{home / RECORD} was changed since it was saved: the certificate is of another release"
+        )
+
+
+def _write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BrokenRelease(f"{path} is missing; a release is the folder that save wrote") from None
+    except ValueError:
+        raise BrokenRelease(f"{path} is not JSON any more") from None
+    if not isinstance(read, dict):
+        raise BrokenRelease(f"{path} is not what save wrote")
+    return read
+
+
+def _file_digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,209 @@
+"""A release as JSON and back, exactly: models, released values, knobs. Nothing is unpickled or run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields
+from enum import Enum
+from fractions import Fraction
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.families.registry import FAMILIES
+from discreet.inference.draws import Draws
+from discreet.ledger_chain import Receipt
+from discreet.mechanisms.noisy_release import NoisyRelease
+from discreet.privacy.serial import from_json, number_from_json, number_to_json, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.families.family import Family
+    from discreet.release import Release
+
+Json = dict[str, Any]
+WHOLE = 2**53  # integers below it are the same number in every JSON reader
+
+
+def canonical(value: object) -> str:
+    """One text for one value: sorted keys, no spaces, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(value: object) -> str:
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+# ── parameters: numbers, vectors, matrices, names ───────────────────────────────────────────────────
+
+
+@singledispatch
+def plain(value: Any) -> Any:  # noqa: ANN401
+    """Write a public parameter as JSON: exact numbers, lists of them, names, flags."""
+    raise TypeError(f"cannot write a parameter of type {type(value).__name__} as JSON")
+
+
+@plain.register(int)
+@plain.register(float)
+@plain.register(str)
+@plain.register(type(None))
+def _(value: Any) -> Any:  # noqa: ANN401
+    return number_to_json(value) if isinstance(value, float) else value
+
+
+@plain.register
+def _(value: Fraction) -> int | float | str:
+    """Take an integer or a double where that is the same number, for people to read; else "p/q"."""
+    if value.denominator == 1 and abs(value) < WHOLE:
+        return value.numerator
+    try:
+        near = float(value)
+    except OverflowError:
+        return str(value)
+    return near if Fraction(near) == value else str(value)
+
+
+@plain.register(tuple)
+@plain.register(list)
+def _(value: Any) -> list[Any]:  # noqa: ANN401
+    return [plain(part) for part in value]
+
+
+@plain.register
+def _(value: np.ndarray) -> list[Any]:
+    return [plain(part) for part in value.tolist()]
+
+
+@plain.register
+def _(value: np.generic) -> Any:  # noqa: ANN401
+    return plain(value.item())
+
+
+@plain.register
+def _(value: Enum) -> Any:  # noqa: ANN401
+    return value.value
+
+
+@plain.register
+def _(value: type) -> str:
+    return value.__name__
+
+
+def _rich(data: Any) -> Any:  # noqa: ANN401
+    """Read numbers and nested lists of numbers back, exactly."""
+    return [_rich(part) for part in data] if isinstance(data, list) else number_from_json(data)
+
+
+# ── models ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def model_to_json(model: Family) -> Json:
+    """Write the family's name and its constructor's arguments."""
+    names = {f.name: model.spelled.get(f.name, f.name) for f in fields(model)}
+    return {"family": model.name, **{names[f.name]: plain(getattr(model, f.name)) for f in fields(model)}}
+
+
+def model_from_json(data: Mapping[str, Any]) -> Family:
+    name = data.get("family")
+    if name not in FAMILIES:
+        raise ValueError(f"unknown family {name!r}; known: {', '.join(FAMILIES)}")
+    arguments = {argument: _rich(value) for argument, value in data.items() if argument != "family"}
+    return FAMILIES[str(name)](**arguments)
+
+
+# ── released values ─────────────────────────────────────────────────────────────────────────────────
+
+
+@singledispatch
+def value_to_json(value: Any) -> Json:  # noqa: ANN401
+    raise TypeError(f"no file format is known for a released {type(value).__name__}")
+
+
+@value_to_json.register(NoisyRelease)
+def _(value: NoisyRelease) -> Json:
+    return {
+        "kind": "noisy_statistics",
+        "noisy": list(value.noisy),
+        "n": value.n,
+        "joint": value.joint,
+        "noise": value.noise,
+        "scale": plain(value.scale),
+        "guarantee": to_json(value.guarantee),
+        "seeded": value.seeded,
+    }
+
+
+@value_to_json.register(Draws)
+def _(value: Draws) -> Json:
+    return {"kind": "draws", "values": plain(value.values)}
+
+
+def _noisy(data: Mapping[str, Any], model: Family) -> NoisyRelease:
+    return NoisyRelease(
+        model=model,
+        noisy=tuple(data["noisy"]),
+        n=data["n"],
+        joint=data["joint"],
+        noise=data["noise"],
+        scale=number_from_json(data["scale"]),
+        guarantee=from_json(data["guarantee"]),
+        seeded=data["seeded"],
+    )
+
+
+def _draws(data: Mapping[str, Any], model: Family) -> Draws:
+    return Draws.of(model, data["values"], several=True)
+
+
+_VALUES = {"noisy_statistics": _noisy, "draws": _draws}
+
+
+# ── the release ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def release_to_json(release: Release) -> Json:
+    plainly = (
+        "mechanism",
+        "theorem",
+        "n",
+        "unit",
+        "rows_per_unit",
+        "schema_hash",
+        "version",
+        "created",
+        "seeded",
+    )
+    return {
+        **{name: getattr(release, name) for name in plainly},
+        "value": value_to_json(release.value),
+        "model": model_to_json(release.model),
+        "parameters": dict(release.parameters),
+        "guarantee": to_json(release.guarantee),
+        "target": to_json(release.target),
+        "columns": list(release.columns),
+        "selection": release.selection,
+        "schema": release.schema,
+        "receipt": release.receipt.to_json(),
+    }
+
+
+def release_arguments(data: Mapping[str, Any]) -> Json:
+    """Turn the JSON of a release into the arguments that build it."""
+    model = model_from_json(data["model"])
+    kind = data["value"].get("kind")
+    if kind not in _VALUES:
+        raise ValueError(f"unknown kind of released value {kind!r}; known: {', '.join(_VALUES)}")
+    rebuilt = {
+        "value": _VALUES[kind](data["value"], model),
+        "model": model,
+        "parameters": tuple(sorted(data["parameters"].items())),
+        "guarantee": from_json(data["guarantee"]),
+        "target": from_json(data["target"]),
+        "columns": tuple(data["columns"]),
+        "schema_text": canonical(data["schema"]),
+        "receipt": Receipt(**{**data["receipt"], "scopes": tuple(data["receipt"]["scopes"])}),
+    }
+    return {**{name: data[name] for name in data if name not in {*rebuilt, "schema"}}, **rebuilt}
