@@ -1,0 +1,95 @@
+"""Every experiment by name: what it shows, where it was published, and the function that redraws it."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@final
+@dataclass(frozen=True)
+class Experiment:
+    """A published figure as a function (folder, seed, quick) → files written; imported when first called."""
+
+    title: str
+    published: str
+    home: str  # module:function in discreet.experiments
+    note: str = ""  # what the publication printed wrong, as docs/errata.md numbers it
+
+    def __call__(self, out: Path, seed: int = 0, quick: bool = False) -> tuple[Path, ...]:  # noqa: FBT001, FBT002 - the contract of every experiment
+        """Write the picture and its numbers; `quick` draws fewer points, never other ones."""
+        module, _, function = self.home.partition(":")
+        out.mkdir(parents=True, exist_ok=True)
+        written: tuple[Path, ...] = getattr(
+            importlib.import_module(f"discreet.experiments.{module}"), function
+        )(out, seed, quick)
+        return written
+
+
+SIGMA = "erratum 3: the printed Gaussian baseline has √2 times the noise it needs; both are drawn"
+COROLLARY = "erratum 1: Corollary 16 as printed under-reports the diffused curve; both are drawn"
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "figure-4.1": Experiment(
+        "Truncated and tempered posteriors of one proportion",
+        "G20 fig. 4.1; F16 fig. 1",
+        "thesis_tempered:figure_4_1",
+        "erratum 12: T is 2.7726, printed 2.7; the two readings of the tempered prior are both drawn",
+    ),
+    "figure-4.2": Experiment(
+        "Error of one posterior draw against the number of records",
+        "G20 fig. 4.2; F16 fig. 2",
+        "thesis_error:figure_4_2",
+        "erratum 12: with n public, noise on the success count alone is enough; both are drawn",
+    ),
+    "figure-5.1": Experiment(
+        "Rényi curves of the diffused posterior", "G20 fig. 5.1", "thesis_curves:figure_5_1", COROLLARY
+    ),
+    "figure-5.2": Experiment(
+        "Rényi curves of the concentrated posterior",
+        "G20 fig. 5.2",
+        "thesis_curves:figure_5_2",
+        "erratum 1: Corollary 16 is loose for orders below 2; both are drawn",
+    ),
+    "figure-5.3": Experiment(
+        "KL divergence from the true posterior, order 2", "G20 fig. 5.3", "thesis_kl:figure_5_3", SIGMA
+    ),
+    "figure-5.4": Experiment(
+        "KL divergence from the true posterior, order 15", "G20 fig. 5.4", "thesis_kl:figure_5_4", SIGMA
+    ),
+    "figure-5.5": Experiment(
+        "Held-out negative log-likelihood, order 2", "G20 fig. 5.5", "thesis_held_out:figure_5_5", SIGMA
+    ),
+    "figure-5.6": Experiment(
+        "Held-out negative log-likelihood, order 15", "G20 fig. 5.6", "thesis_held_out:figure_5_6", SIGMA
+    ),
+    "figure-5.7": Experiment(
+        "Held-out negative log-likelihood, prior right and wrong",
+        "G20 fig. 5.7",
+        "thesis_held_out:figure_5_7",
+        SIGMA,
+    ),
+    "figure-5.8": Experiment(
+        "Held-out negative log-likelihood, uniform prior",
+        "G20 fig. 5.8",
+        "thesis_held_out:figure_5_8",
+        "erratum 5: the prior (1, 2) concentrates at 0.5, printed 0.2; " + SIGMA,
+    ),
+    "adversarial-data": Experiment(
+        "Privacy of one draw from a posterior that is neither tempered nor private",
+        "G20 ch. 4; F16 §3.1",
+        "adversarial:figure",
+        "erratum 12: 2Δ/T is loose at finite n; the exact worst case is drawn beside it",
+    ),
+}
+
+
+def find(name: str) -> Experiment:
+    """Return the experiment of that name."""
+    if name not in EXPERIMENTS:
+        raise ValueError(f"no experiment is called {name!r}; there are {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]

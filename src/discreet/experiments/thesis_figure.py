@@ -1,0 +1,70 @@
+"""How every reproduced figure looks, and how its numbers are written beside it."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+# Okabe and Ito's colours, told apart by every kind of colour vision; a mechanism keeps its own everywhere
+COLOURS = {
+    "exact posterior": "#333333",
+    "diffused": "#0072B2",
+    "concentrated": "#D55E00",
+    "one posterior sample": "#CC79A7",
+    "noisy statistics": "#009E73",
+    "bound": "#999999",
+}
+LADDER = ("#440154", "#414487", "#2A788E", "#22A884", "#7AD151", "#D4A800")  # a knob from weak to full
+
+
+@cache
+def legendre(nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Gauss–Legendre nodes and weights on [−1, 1]; finding them takes longer than using them."""
+    x, w = np.polynomial.legendre.leggauss(nodes)
+    return x, w
+
+
+def write_numbers(path: Path, titles: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+    """Write a CSV of full doubles: what the picture shows, and what the tests read back."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(titles)
+        writer.writerows(rows)
+    return path
+
+
+def new_figure(width: float, height: float) -> Any:  # noqa: ANN401 - matplotlib's figure, which has no types here
+    """Return a figure that touches no global state: no pyplot, no display."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, and an extra
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "pictures need matplotlib, which is not installed; run: pip install 'discreet[plots]'"
+        ) from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def finish(figure: Any, path: Path) -> Path:  # noqa: ANN401
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(visible=True, which="major", color="#DDDDDD", linewidth=0.6)
+        axes.set_axisbelow(True)
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def legend_beside(figure: Any, axes: Any, title: str | None = None) -> None:  # noqa: ANN401
+    """Put the legend right of the axes, where no data can be."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside right upper", frameon=False, fontsize=9, title=title, title_fontsize=9
+    )
