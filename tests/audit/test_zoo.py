@@ -40,10 +40,15 @@ def test_tier_1_catches(name):
     assert profile_excess(case(name), epsilons(name)) > 1e-6
 
 
-# Fixed seed, so the outcome is fixed; every margin is wide enough that another seed would do as well.
+# Fixed seed, so the outcome is fixed; every margin is wide enough that another seed would do as well. A
+# quarter of the runs is enough but for the subtlest twin.
+SUBTLE = {"diffused/corollary_16"}
+
+
 @pytest.mark.parametrize("name", [name for name, twin in TWINS.items() if 2 in twin.tiers])
 def test_tier_2_catches(name):
-    assert empirical(case(name), SeededSource(20261)).refuted
+    runs = RUNS if name in SUBTLE else RUNS // 4
+    assert empirical(case(name), SeededSource(20261), runs=runs).refuted
 
 
 # What a twin's tiers leave out is true as well: the other tier cannot see it.
