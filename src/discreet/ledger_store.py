@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from discreet.privacy.filters import Spending
 
 
+ONLY_ROW = select(LEDGER).where(LEDGER.c.one == 1)
+
+
 @final
 @dataclass(frozen=True)
 class Scope:
@@ -94,7 +97,8 @@ class Book:
         self.head = Head(position, entry.hash)
         columns = {c.name: getattr(entry, c.name) for c in ENTRIES.columns}
         self.connection.execute(insert(ENTRIES).values(**columns))
-        self.connection.execute(update(LEDGER).values(entries=position, head=entry.hash))
+        moved = update(LEDGER).where(LEDGER.c.one == 1).values(entries=position, head=entry.hash)
+        self.connection.execute(moved)
         return entry
 
 
@@ -163,7 +167,7 @@ class Store:
         """Hold the lock; whatever is raised inside undoes everything."""
         self._check_file()
         with self._guarded(doing), self.engine().begin() as connection:
-            row = connection.execute(select(LEDGER).with_for_update()).one()  # SQLite: BEGIN IMMEDIATE
+            row = connection.execute(ONLY_ROW.with_for_update()).one()  # SQLite: BEGIN IMMEDIATE
             if row.version != VERSION:
                 raise LedgerError(f"{self.name} became a ledger of format {row.version}; open it again")
             yield Book(connection, Head(row.entries, row.head))
@@ -245,5 +249,5 @@ def scope_states(connection: Connection) -> dict[str, tuple[str, list[int]]]:
 
 
 def head_of(connection: Connection) -> Head:
-    row = connection.execute(select(LEDGER.c.entries, LEDGER.c.head)).one()
+    row = connection.execute(ONLY_ROW).one()
     return Head(row.entries, row.head)
