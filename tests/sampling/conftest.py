@@ -9,9 +9,9 @@ PATHS = {
     "inflated": (
         2.0**38,
         0,
-        2_000,
+        1_200,
     ),  # bounds so wide that most cells and many decisions go to ball arithmetic
-    "balls": (1.0, 10**9, 2_000),
+    "balls": (1.0, 10**9, 1_200),
 }
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.sampling import exact
+from discreet.sampling import exact, flat, independent
+from discreet.sampling.lazy import Tape
 from discreet.sampling.source import SeededSource
 
 LEVEL = 1e-6
@@ -96,6 +97,42 @@ def test_truncated_dirichlet_mean(path, alpha, lower):
     assert np.all(np.abs(theta.mean(axis=0) - mean) < 5 * error)
     plain = np.array(alpha) / sum(alpha)
     assert np.any(np.abs(theta.mean(axis=0) - plain) > 5 * error)  # control: truncation matters
+
+
+@pytest.mark.parametrize(
+    ("alpha", "lower", "size"),
+    [
+        ([1.0] * 10, 0.09, 300),  # a billionth of the simplex: uniform proposals
+        ([12.0] * 30 + [300.0], 0.02, 30),  # thirty coordinates straddle the bound: independent gammas
+        ([0.1] * 5, 0.15, 100),
+    ],
+)
+def test_bounds_that_leave_little_room(alpha, lower, size):
+    """Plain rejection would not end; the mean is right (z < 5)"""
+    theta = exact.truncated_dirichlet(SeededSource(9), np.array(alpha), lower, size)
+    assert theta.min() >= lower
+    error = theta.std(axis=0) / np.sqrt(size)
+    assert np.all(np.abs(theta.mean(axis=0) - truncated_mean(alpha, lower)) < 5 * error)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "lower"), [([5, 6, 7, 8], 0.15), ([0.5, 2, 3, 0.3], 0.1), ([1, 3, 9], 0.05)]
+)
+def test_three_proposals_one_law(alpha, lower):
+    """Which proposal is chosen affects running time only: two-sample KS on every coordinate"""
+    shapes, least = [Fraction(a) for a in alpha], Fraction(lower)
+    spread = independent.independent(shapes, least)
+    level = flat.flat(shapes, least)
+    tape = Tape(SeededSource(10))
+    kernels = exact.truncated_dirichlet(SeededSource(11), alpha, lower, 5000)
+    for draws in (
+        [independent.from_independent(tape, spread) for _ in range(300)],
+        [flat.from_flat(tape, level) for _ in range(300)],
+    ):
+        theta = np.array([[float(x()) for x in draw] for draw in draws])
+        for mine, theirs in zip(theta.T, kernels.T, strict=True):
+            assert stats.ks_2samp(mine, theirs).pvalue > LEVEL
+            assert stats.ks_2samp(mine + 0.6 * theirs.std(), theirs).pvalue < LEVEL
 
 
 def truncated_mean(alpha, lower):

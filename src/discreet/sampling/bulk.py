@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from discreet.sampling.simplices import truncated_dirichlet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 
     Cells = NDArray[np.int64]
 
-__all__ = ["dirichlet", "gamma", "normal", "normal_inverse_gamma", "truncated_beta", "truncated_dirichlet"]
+__all__ = [
+    "beta",
+    "dirichlet",
+    "gamma",
+    "normal",
+    "normal_inverse_gamma",
+    "truncated_beta",
+    "truncated_dirichlet",
+]
 
 
 def chunks(size: int, width: int) -> Iterator[int]:
@@ -173,6 +181,12 @@ def _spread_out(z: Normals, law: NormalInverseGamma) -> tuple[NDArray[np.float64
     terms = np.abs(factor)[None] * np.abs(rows)[:, None]
     error = np.einsum("rij,rj->ri", terms, z.e.reshape(-1, d) + (d + 4) * u)
     return np.einsum("ij,rj->ri", factor, rows), 1.01 * error
+
+
+def beta(source: Source, shapes: Shapes, size: int, bits: int) -> Cells:
+    """Cells of x ~ Beta(a, b)"""
+    everything = truncated.Window(shapes[0], shapes[1], Fraction(0), Fraction(1))
+    return joined([_inside(Gammas(source, shapes, 2 * n), everything, bits) for n in chunks(size, 2)])
 
 
 def truncated_beta(source: Source, w: truncated.Window, size: int, bits: int) -> Cells:

@@ -34,8 +34,8 @@ def beta(source: Source, a: Exact, b: Exact, size: int, bits: int = 32) -> Float
     shapes = Shapes.of([given.positive_exact(a, "a"), given.positive_exact(b, "b")], "shapes")
     size, bits = given.check_size(size), given.check_bits(bits)
     sampler = _sampler(2 * size, fine=bits > FINEST or not shapes.ordinary)
-    cells: Integers = sampler.dirichlet(source, shapes, size, bits)
-    return np.ldexp(cells[::2].astype(np.float64), -bits)
+    cells: Integers = sampler.beta(source, shapes, size, bits)
+    return np.ldexp(cells.astype(np.float64), -bits)
 
 
 def truncated_beta(  # noqa: PLR0917 (the order of scipy and of the mathematics)
@@ -87,7 +87,7 @@ def truncated_dirichlet(source: Source, alpha: Numbers, lower: Exact, size: int,
         first = truncated_beta(source, shapes[0], shapes[1], least, 1 - least, size, bits)
         return given.within(np.stack((first, 1 - first), axis=1), least, Fraction(1))
     simplex = simplex_of([shapes[i] for i in range(d)], least)
-    sampler = _sampler(size * d, fine=bits > FINEST or not shapes.ordinary)
+    sampler = _sampler(size * d, fine=bits > FINEST or not shapes.ordinary or singles.hopeless(simplex))
     cells: Integers = sampler.truncated_dirichlet(source, simplex, size, bits)
     return given.within(np.ldexp(cells.astype(np.float64), -bits), least, Fraction(1)).reshape(size, d)
 

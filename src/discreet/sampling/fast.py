@@ -151,16 +151,22 @@ def betas(
     decisions: Decisions,
     u: float,
 ) -> None:
-    """⌊x·2^bits + ½⌋ of x = G₀/(G₀ + G₁) where lower < x < upper; the bounds err by u"""
+    """⌊x·2^bits + ½⌋ of x = G₀/(G₀ + G₁) where lower < x < upper; the bounds err by u
+
+    Positive terms: the sum errs by at most the larger of both errors, so x by e₀ + max(e₀, e₁) + 4u.
+    """
     scale = math.ldexp(1.0, bits)
-    x, ex = np.empty(2), np.empty(2)
+    bounded = lower > 0.0 or upper < 1.0
     for v in range(decisions.size):
-        part = slice(2 * v, 2 * v + 2)
-        shares(g[part], n[part], e[part], x, ex, u)
-        margin = 1.01 * x[0] * (ex[0] + 2.0 * u)
-        decisions[v] = inside(x[0], margin, lower, upper, u)
+        i, j = 2 * v, 2 * v + 1
+        one, other = g[i], g[j]
+        if n[i] != n[j]:
+            one, other = lowered(one, min(n[i] - n[j], 0)), lowered(other, min(n[j] - n[i], 0))
+        x = one / (one + other)
+        margin = 1.01 * x * (e[i] + max(e[i], e[j]) + 6.0 * u)
+        decisions[v] = inside(x, margin, lower, upper, u) if bounded else ACCEPT
         if decisions[v] == ACCEPT:
-            cells[v], decisions[v] = cell(x[0] * scale, margin * scale + 2.0**-800)
+            cells[v], decisions[v] = cell(x * scale, margin * scale + 2.0**-800)
 
 
 @njit(cache=True, error_model="numpy", inline="always")

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.privacy.certified import ball
-from discreet.sampling import ideal, reference, truncated
+from discreet.sampling import flat, ideal, independent, reference, truncated
 from discreet.sampling.lazy import Lazy, Real, Tape, nearest, shortened
 from discreet.sampling.parameters import integers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -26,6 +27,11 @@ def dirichlet(source: Source, shapes: Shapes, size: int, bits: int) -> NDArray[n
     tape, alpha = Tape(source), [shapes[i] for i in range(shapes.doubles.size)]
     draws = [_cell(x, bits) for _ in range(size) for x in ideal.dirichlet(tape, alpha)]
     return np.array(draws, dtype=np.int64)
+
+
+def beta(source: Source, shapes: Shapes, size: int, bits: int) -> NDArray[np.int64]:
+    """Cells of x ~ Beta(a, b)"""
+    return dirichlet(source, shapes, size, bits)[::2]
 
 
 def gamma(source: Source, shapes: Shapes, size: int, rate: Fraction) -> NDArray[np.float64]:
@@ -57,9 +63,27 @@ def truncated_dirichlet(
     source: Source, simplex: truncated.Simplex, size: int, bits: int
 ) -> NDArray[np.int64]:
     """Cells of size·d coordinates, all ideal ones at least `lower`"""
-    tape = Tape(source)
-    draws = [_cell(x, bits) for _ in range(size) for x in truncated.from_simplex(tape, simplex)]
+    tape, (_, propose, _) = Tape(source), _proposals(simplex)
+    draws = [_cell(x, bits) for _ in range(size) for x in propose(tape)]
     return np.array(draws, dtype=np.int64)
+
+
+def hopeless(simplex: truncated.Simplex) -> bool:
+    """Whether kernels proposing from the simplex would be slower than ball arithmetic proposing better."""
+    own, _, best = _proposals(simplex)
+    return 0.02 * best > own * len(simplex.alpha)  # about 2·10⁴/d attempts a second against 10⁶
+
+
+def _proposals(simplex: truncated.Simplex) -> tuple[float, Callable[[Tape], list[Real]], float]:
+    """Guess the simplex's acceptance, and return the best of three proposals with its own; one law."""
+    level = flat.flat(simplex.alpha, simplex.lower)
+    spread = independent.independent(simplex.alpha, simplex.lower)
+    own, other = simplex.chance(), level.chance()
+    if spread is not None and (third := spread.chance()) > max(own, other):
+        return own, lambda tape: independent.from_independent(tape, spread), third
+    if other > own:
+        return own, lambda tape: flat.from_flat(tape, level), other
+    return own, lambda tape: truncated.from_simplex(tape, simplex), own
 
 
 def normal_inverse_gamma(

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
+import numpy as np
 from flint import arb
-from scipy.special import betainc
+from scipy.special import betainc, gammaincc, gammaln
 
 from discreet.privacy.certified import ball, ceiling, floor, settle
 from discreet.sampling import ideal
@@ -158,6 +159,19 @@ class Simplex:
     power: Fraction
     room: Fraction
     rates: tuple[Fraction, ...]
+
+    def chance(self) -> float:
+        """Guess the acceptance of held and free from a public pilot; only running time depends on it."""
+        rate, lower = float(self.power / self.room), float(self.lower)
+        log_chance = 0.0
+        for i, pace in zip(self.held, self.rates, strict=True):
+            a = float(self.alpha[i])
+            beyond = max(float(gammaincc(a, rate * lower)), 1e-300)
+            mass = float(gammaln(a)) + math.log(beyond) - a * math.log(rate)
+            log_chance += mass - (a - 1) * math.log(lower) + rate * lower + math.log(pace)
+        alpha = [float(self.alpha[i]) for i in self.free]
+        pilot = np.random.default_rng(0).dirichlet(alpha, min(2000, 10**6 // len(alpha) + 1)).min(axis=1)
+        return math.exp(min(log_chance, 0.0)) * float(np.mean(pilot > lower / float(self.room)))
 
 
 def simplex_of(alpha: Sequence[Fraction], lower: Fraction) -> Simplex:
