@@ -1,0 +1,311 @@
+"""Derived columns and filters: a small closed set of per-row operations on clean values, with known bounds."""
+
+from __future__ import annotations
+
+import math
+import operator
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.families.family import double_above
+from discreet.tables.schema import Binary, Bounded, Categorical, Categories, Count, Kind, Scalar, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Cells = Mapping[str, Any]  # name → the clean Ibis value: boolean, code, whole number or double
+
+TINY = 2.0**-500  # smaller numbers count as 0 under an affine map, where some engines refuse an underflow
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Expression(ABC):
+    """A function of one row. Never NULL or NaN, because it reads columns as the schema declares them."""
+
+    @abstractmethod
+    def names(self) -> frozenset[str]:
+        """The columns that it reads."""
+
+    @abstractmethod
+    def kind(self, schema: Schema) -> Kind:
+        """Declare the result from the declarations of the columns; refuse what has no meaning."""
+
+    @abstractmethod
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401 - an Ibis value, untyped
+        """Build the engine's expression."""
+
+    def __ge__(self, other: Scalar) -> Expression:
+        return Compare(self, ">=", other)
+
+    def __gt__(self, other: Scalar) -> Expression:
+        return Compare(self, ">", other)
+
+    def __le__(self, other: Scalar) -> Expression:
+        return Compare(self, "<=", other)
+
+    def __lt__(self, other: Scalar) -> Expression:
+        return Compare(self, "<", other)
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]  # a predicate, as in every table library
+        return Compare(self, "==", other)  # type: ignore[arg-type]
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return Compare(self, "!=", other)  # type: ignore[arg-type]
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise TypeError("a column is no single truth; combine predicates with &, | and ~")
+
+    def between(self, lower: float, upper: float) -> Expression:
+        """Both ends included."""
+        return (self >= lower) & (self <= upper)
+
+    def isin(self, levels: Sequence[Scalar]) -> Expression:
+        if isinstance(levels, str | bytes) or not len(levels):
+            raise TypeError("isin takes a list of at least one level")
+        found = self == levels[0]
+        for level in levels[1:]:
+            found |= self == level
+        return found
+
+    def cut(self, edges: Sequence[float]) -> Expression:
+        """Category k where edges[k−1] ≤ x < edges[k]."""
+        return Cut(self, tuple(edges))
+
+    def __and__(self, other: Expression) -> Expression:
+        return Both(self, other)
+
+    def __or__(self, other: Expression) -> Expression:
+        return ~(~self & ~other)
+
+    def __invert__(self) -> Expression:
+        return Not(self)
+
+    def __mul__(self, factor: float) -> Expression:
+        return Affine(self, factor, 0.0)
+
+    def __add__(self, term: float) -> Expression:
+        return Affine(self, 1.0, term)
+
+    def __sub__(self, term: float) -> Expression:
+        return Affine(self, 1.0, -term)
+
+    def __neg__(self) -> Expression:
+        return Affine(self, -1.0, 0.0)
+
+    __rmul__, __radd__ = __mul__, __add__
+
+    def __rsub__(self, term: float) -> Expression:
+        return Affine(self, -1.0, term)
+
+    def __truediv__(self, divisor: float) -> Expression:
+        return Affine(self, 1.0 / divisor, 0.0)
+
+
+def col(name: str) -> Expression:
+    """Return the column of that name, as the schema declares it."""
+    return Column(name)
+
+
+def constant(value: float) -> Expression:
+    """Return the same number in every row, such as the 1 of an intercept."""
+    return Constant(value)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Column(Expression):
+    """A declared or derived column."""
+
+    name: str
+
+    def names(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+    def kind(self, schema: Schema) -> Kind:
+        return schema[self.name]
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401, ARG002
+        return cells[self.name]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Constant(Expression):
+    """A public number."""
+
+    number: float
+
+    def __post_init__(self) -> None:
+        _finite(self.number)
+
+    def names(self) -> frozenset[str]:
+        return frozenset()
+
+    def kind(self, schema: Schema) -> Kind:  # noqa: ARG002
+        return Bounded(min(0.0, self.number), max(0.0, self.number) or 1.0)
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401, ARG002
+        import ibis  # noqa: PLC0415 - heavy
+
+        return ibis.literal(float(self.number), type="float64")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Compare(Expression):
+    """Column against public constant. Categories and truths are only equal or not."""
+
+    inner: Expression
+    sign: str
+    constant: Scalar
+
+    def names(self) -> frozenset[str]:
+        return self.inner.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        self._against(schema)
+        return Binary()
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        return COMPARISONS[self.sign](self.inner.value(cells, schema), self._against(schema))
+
+    def _against(self, schema: Schema) -> Scalar:
+        kind = self.inner.kind(schema)
+        if self.sign in {"==", "!="} and isinstance(kind, Categorical):
+            return kind.code(self.constant)
+        if self.sign in {"==", "!="} and isinstance(kind, Binary):
+            if self.constant not in {True, False}:
+                raise ValueError(f"a binary column equals True or False, got {self.constant!r}")
+            return bool(self.constant)
+        if not isinstance(kind, Bounded | Count):
+            raise TypeError(f"{self.sign} needs numbers; this column is {kind.kind}: use == or isin")
+        return _finite(self.constant)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Cut(Expression):
+    """Σ_k [x ≥ edge_k], a code from 0 to the number of edges."""
+
+    inner: Expression
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.edges or any(not a < b for a, b in zip(self.edges, self.edges[1:], strict=False)):
+            raise ValueError(f"edges must be public numbers in rising order, got {list(self.edges)}")
+        for edge in self.edges:
+            _finite(edge)
+
+    def names(self) -> frozenset[str]:
+        return self.inner.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        _number(self.inner.kind(schema), "cut")
+        first, last = f"below {self.edges[0]}", f"from {self.edges[-1]}"
+        middle = (f"{a} to {b}" for a, b in zip(self.edges, self.edges[1:], strict=False))
+        levels = (first, *middle, last)
+        return Categories(levels, unknown=last)
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        x = self.inner.value(cells, schema)
+        return sum(((x >= edge).ifelse(1, 0) for edge in self.edges[1:]), (x >= self.edges[0]).ifelse(1, 0))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Affine(Expression):
+    """slope·x + shift, clipped to what the bounds of x allow."""
+
+    inner: Expression
+    slope: float
+    shift: float
+
+    def __post_init__(self) -> None:
+        if _finite(self.slope) == 0:
+            raise ValueError("slope must not be 0; use constant(…) for the same number in every row")
+        _finite(self.shift)
+
+    def names(self) -> frozenset[str]:
+        return self.inner.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        low, high = _range(self.inner.kind(schema))
+        slope, shift = Fraction(self.slope), Fraction(self.shift)
+        ends = sorted((slope * Fraction(low) + shift, slope * Fraction(high) + shift))
+        return Bounded(-double_above(-ends[0]), double_above(ends[1]))
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        kind = self.kind(schema)
+        assert isinstance(kind, Bounded)  # noqa: S101 - for the type checker
+        x = self.inner.value(cells, schema).cast("float64")
+        y = x.between(-TINY, TINY).ifelse(0.0, x) * float(self.slope) + float(self.shift)
+        return (y < kind.lower).ifelse(kind.lower, (y > kind.upper).ifelse(kind.upper, y))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Both(Expression):
+    """And."""
+
+    left: Expression
+    right: Expression
+
+    def names(self) -> frozenset[str]:
+        return self.left.names() | self.right.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        _truth(self.left.kind(schema))
+        _truth(self.right.kind(schema))
+        return Binary()
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        return self.left.value(cells, schema) & self.right.value(cells, schema)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Not(Expression):
+    """Not."""
+
+    inner: Expression
+
+    def names(self) -> frozenset[str]:
+        return self.inner.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        _truth(self.inner.kind(schema))
+        return Binary()
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        return ~self.inner.value(cells, schema)
+
+
+def _range(kind: Kind) -> tuple[float, float]:
+    if isinstance(kind, Bounded):
+        return kind.lower, kind.upper
+    if isinstance(kind, Count):
+        return 0, kind.max
+    raise TypeError(f"arithmetic needs numbers; this column is {kind.kind}")
+
+
+def _number(kind: Kind, what: str) -> None:
+    if not isinstance(kind, Bounded | Count):
+        raise TypeError(f"{what} needs numbers; this column is {kind.kind}")
+
+
+def _truth(kind: Kind) -> None:
+    if not isinstance(kind, Binary):
+        raise TypeError(f"&, | and ~ combine predicates and binary columns; this one is {kind.kind}")
+
+
+def _finite(number: Any) -> float:  # noqa: ANN401 - whatever a caller gave
+    if isinstance(number, bool | str) or not isinstance(number, int | float) or not math.isfinite(number):
+        raise ValueError(f"a public, finite number is needed here, got {number!r}")
+    return number

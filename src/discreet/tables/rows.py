@@ -1,0 +1,65 @@
+"""The relation behind a Table: clean selected columns, filtered, with the unit of each row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.tables.encode import clean, refuse_type
+from discreet.tables.errors import guarded
+
+if TYPE_CHECKING:
+    from discreet.tables.schema import Schema
+    from discreet.tables.sources import Source
+    from discreet.tables.table import Table
+
+UNIT = "discreet_unit"
+
+
+def refuse_columns(source: Source, declared: Schema, unit: str | None) -> None:
+    """Hold names and types against the schema; the source's other names are not listed, headers may be data."""
+    have = set(source.relation.columns)
+    for name in (*declared, *([] if unit is None else [unit])):
+        if name not in have:
+            raise ValueError(f"the table has no column {name!r}; `discreet schema init` lists its columns")
+    for name, kind in declared.items():
+        refuse_type(name, kind, source.relation[name], text=source.text)
+    if unit is not None:
+        dtype = source.relation[unit].type()
+        if not (dtype.is_integer() or dtype.is_string() or dtype.is_uuid()):
+            raise TypeError(f"the unit column {unit!r} must hold whole numbers or texts, it has type {dtype}")
+
+
+def clean_rows(table: Table, names: tuple[str, ...]) -> Any:  # noqa: ANN401 - an Ibis table
+    """Return the clean columns (and UNIT); rows without a unit are nobody's and are left out."""
+    raw, declared = table.source.relation, table.declared
+    cells: dict[str, Any] = {
+        name: clean(declared[name], raw[name], text=table.source.text) for name in _needed(table, names) & set(declared)
+    }
+    for name, expression in table.derived.items():
+        if name in _needed(table, names):
+            cells[name] = expression.value(cells, table.schema)
+    kept = {name: cells[name] for name in names}
+    if table.unit is not None:
+        unit = raw[table.unit]
+        kept[UNIT] = unit.cast("string") if unit.type().is_uuid() else unit
+    rows = raw
+    predicates = [f.value(cells, table.schema) for f in table.filters]
+    if table.unit is not None:
+        predicates.append(raw[table.unit].notnull())
+    return (rows.filter(predicates) if predicates else rows).select(**kept)
+
+
+def _needed(table: Table, names: tuple[str, ...]) -> set[str]:
+    """The columns that the selected ones and the filters read, through derived ones too."""
+    found = set(names).union(*(f.names() for f in table.filters))
+    for name, expression in reversed(table.derived.items()):
+        if name in found:
+            found |= expression.names()
+    return found
+
+
+def count_records(table: Table) -> int:
+    """Count rows, or units where there are units: only where that number is public."""
+    raw = table.source.relation
+    expression = raw.count() if table.unit is None else raw[table.unit].nunique()
+    return int(guarded("counting the records", lambda: expression.to_pyarrow().as_py()))

@@ -1,0 +1,168 @@
+"""Where rows live: anything that Ibis reaches, opened without reading a value."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import ibis
+
+from discreet.tables.errors import MissingExtra, TableError, guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+PARQUET, CSV, DUCKDB = (".parquet", ".pq"), (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".duckdb", ".ddb", ".db")
+POSTGRES = ("postgresql://", "postgres://")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Source:
+    """An Ibis table and what the builders must know of its engine."""
+
+    relation: Any = field(repr=False)
+    engine: str
+    text: bool = False  # every column arrives as text (CSV), and is read as the schema declares it
+
+    @property
+    def embedded(self) -> bool:
+        """Whether batches may be streamed into this process, because the engine runs in it."""
+        return self.engine == "duckdb"
+
+
+def open_source(source: Any, table: str | None, columns: Iterable[str]) -> Source:  # noqa: ANN401 - many kinds
+    """Connect; `columns` are all that is taken of a frame in memory."""
+    if isinstance(source, str | Path):
+        return _from_address(str(source), table)
+    if table is not None:
+        raise ValueError("table= names a table of a database; this source is a table already")
+    if isinstance(source, ibis.Table):
+        return Source(source, source.get_backend().name)
+    opener = FRAMES.get(type(source).__module__.partition(".")[0])
+    if opener is None:
+        raise TypeError(
+            "a source is a path, a database URL, an Ibis table, or a pandas, Polars or Arrow table; "
+            f"got {type(source).__name__}"
+        )
+    arrow = guarded("reading the frame", lambda: opener(source, list(columns)))
+    return Source(_registered(arrow), "duckdb")
+
+
+def _from_address(address: str, table: str | None) -> Source:
+    if address.startswith(POSTGRES):
+        return _from_postgres(address, _named(table))
+    lower = address.lower()
+    if lower.endswith(DUCKDB):
+        _refuse_absent(address)
+        name = _named(table)
+        connection = guarded(f"opening {address!r}", lambda: ibis.duckdb.connect(address, read_only=True))
+        return Source(_table(connection, name), "duckdb")
+    if table is not None:
+        raise ValueError("table= names a table of a database; a file of rows has none")
+    if lower.endswith(PARQUET):
+        _refuse_absent(address)
+        return Source(guarded(f"opening {address!r}", lambda: _embedded().read_parquet(address)), "duckdb")
+    if lower.endswith(CSV):
+        _refuse_absent(address)
+        return Source(guarded(f"opening {address!r}", lambda: _csv(address)), "duckdb", text=True)
+    known = ", ".join((*PARQUET, *CSV, *DUCKDB, *POSTGRES))
+    raise ValueError(f"cannot tell what {address!r} is; known: {known}; or give an Ibis table")
+
+
+def _from_postgres(url: str, table: str) -> Source:
+    def connect() -> Any:  # noqa: ANN401 - an Ibis backend
+        import psycopg  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415 - missing is said before connecting
+
+        return ibis.connect(url.replace("postgresql://", "postgres://", 1))
+
+    # the address may hold a password, and is not repeated
+    return Source(_table(guarded("connecting to PostgreSQL", connect), table), "postgres")
+
+
+def _table(connection: Any, name: str) -> Any:  # noqa: ANN401
+    if name not in guarded("listing the tables", connection.list_tables):
+        raise ValueError(f"the database has no table {name!r}; check table=")
+    return guarded("opening the table", lambda: connection.table(name))
+
+
+def _named(table: str | None) -> str:
+    if table is None:
+        raise ValueError("a database holds many tables: name one with table=…")
+    return table
+
+
+def _refuse_absent(address: str) -> None:
+    if "://" not in address and not any(c in address for c in "*?[") and not Path(address).exists():
+        raise TableError(f"there is no file {address!r}")
+
+
+def _embedded() -> Any:  # noqa: ANN401
+    """Connect in memory; spill, if ever, to the temporary folder and not beside the user's files."""
+    spill = Path(tempfile.gettempdir()) / f"discreet-{uuid.uuid4().hex}"
+    return ibis.duckdb.connect(temp_directory=str(spill), preserve_insertion_order=False)
+
+
+def _registered(arrow: Any) -> Any:  # noqa: ANN401
+    connection = _embedded()
+    connection.con.register("rows", arrow)
+    return connection.table("rows")
+
+
+def _csv(address: str) -> Any:  # noqa: ANN401
+    """All columns as text, the dialect fixed: what a value looks like must not decide how others are read."""
+    delimiter = "\t" if ".tsv" in address.lower()[-7:] else ","
+    dialect = {"delim": delimiter, "quote": '"', "escape": '"', "header": True}
+    connection = _embedded()
+    names = connection.read_csv(address, all_varchar=True, sample_size=1, strict_mode=False, **dialect).columns
+    return connection.read_csv(
+        address,
+        columns=dict.fromkeys(names, "VARCHAR"),
+        auto_detect=False,
+        null_padding=True,
+        ignore_errors=True,
+        strict_mode=False,
+        **dialect,
+    )
+
+
+# --- frames in memory: only the declared columns, as Arrow ------------
+def _present(columns: list[str], names: Iterable[str]) -> list[str]:
+    have = set(names)
+    return [name for name in columns if name in have]
+
+
+def _from_pandas(frame: Any, columns: list[str]) -> Any:  # noqa: ANN401
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+
+    return pa.Table.from_pandas(frame[_present(columns, frame.columns)], preserve_index=False)
+
+
+def _from_polars(frame: Any, columns: list[str]) -> Any:  # noqa: ANN401
+    lazy = frame.lazy()
+    return lazy.select(_present(columns, lazy.collect_schema().names())).collect().to_arrow()
+
+
+def _from_arrow(table: Any, columns: list[str]) -> Any:  # noqa: ANN401
+    if hasattr(table, "read_next_batch"):
+        raise TableError("a stream of Arrow batches can be read only once; give a table or a dataset")
+    return table.select(_present(columns, table.schema.names)) if hasattr(table, "select") else table
+
+
+def _from_mapping(columns_by_name: Mapping[str, Any], columns: list[str]) -> Any:  # noqa: ANN401
+    import pyarrow as pa  # noqa: PLC0415
+
+    return pa.table({name: columns_by_name[name] for name in _present(columns, columns_by_name)})
+
+
+FRAMES: dict[str, Callable[[Any, list[str]], Any]] = {
+    "pandas": _from_pandas,
+    "polars": _from_polars,
+    "pyarrow": _from_arrow,
+    "builtins": _from_mapping,
+}
+__all__ = ["MissingExtra", "Source", "open_source"]

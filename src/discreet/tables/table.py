@@ -1,0 +1,149 @@
+"""A private table: rows that never leave, behind a public schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NoReturn, final
+
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation
+from discreet.tables.schema import Kind, Schema, as_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from discreet.families.family import Family
+    from discreet.statistics import BoundedStatistic
+    from discreet.tables.columns import Expression
+    from discreet.tables.sources import Source
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Table:
+    """Where private rows live, what is public of them, and whom a row belongs to. It never returns rows."""
+
+    schema: Schema
+    columns: tuple[str, ...]
+    unit: str | None
+    rows_per_unit: int | None
+    declared: Schema = field(compare=False)
+    source: Source = field(compare=False)
+    n: int | None = None  # as declared
+    filters: tuple[Expression, ...] = ()
+    derived: Mapping[str, Expression] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def open(
+        cls,
+        source: Any,  # noqa: ANN401 - a path, a URL, an Ibis table or a frame
+        *,
+        schema: Schema | Mapping[str, Kind] | str | Path,
+        unit: str | None = None,
+        rows_per_unit: int | None = None,
+        table: str | None = None,
+        n: int | None = None,
+    ) -> Table:
+        """Connect, and hold the columns' names and types against the schema. Reads no value.
+
+        `unit` names the column that says whose a row is, and `rows_per_unit` how many rows one may count for;
+        without it every row is somebody's only one. `n` is the public number of records.
+        """
+        from discreet.tables.rows import refuse_columns  # noqa: PLC0415 - Ibis is heavy
+        from discreet.tables.sources import open_source  # noqa: PLC0415
+
+        declared = as_schema(schema)
+        k = _whole("rows_per_unit", rows_per_unit)
+        if (unit is None) != (k is None):
+            raise ValueError(
+                "unit and rows_per_unit go together: unit names the column that says whose a row is, "
+                "rows_per_unit how many rows of one unit may count"
+            )
+        names = [*declared, *([unit] if unit is not None else [])]
+        opened = open_source(source, table, dict.fromkeys(names))
+        refuse_columns(opened, declared, unit)
+        return cls(declared, tuple(declared), unit, k, declared, opened, _whole("n", n))
+
+    def __getitem__(self, names: str | tuple[str, ...]) -> Table:
+        """Select columns, in that order."""
+        chosen = names if isinstance(names, tuple) else (names,)
+        if not chosen or len(set(chosen)) != len(chosen):
+            raise ValueError("select at least one column, each once")
+        for name in chosen:
+            _ = self.schema[name]
+        return replace(self, columns=tuple(chosen))
+
+    __iter__ = None  # a table has no rows to give
+
+    def where(self, predicate: Expression) -> Table:
+        """Keep the rows for which the predicate holds. How many they are is private."""
+        self._refuse_number(predicate)
+        return replace(self, filters=(*self.filters, predicate))
+
+    def derive(self, **expressions: Expression) -> Table:
+        """Add columns computed row by row; their bounds follow from the schema."""
+        kinds: dict[str, Kind] = {}
+        for name, expression in expressions.items():
+            if name in self.schema:
+                raise ValueError(f"column {name!r} is there already; give the derived one another name")
+            kinds[name] = expression.kind(self.schema)
+        return replace(
+            self,
+            schema=Schema({**self.schema, **kinds}),
+            columns=(*self.columns, *kinds),
+            derived=MappingProxyType({**self.derived, **expressions}),
+        )
+
+    def _refuse_number(self, predicate: Expression) -> None:
+        kind = predicate.kind(self.schema)
+        if kind.kind != "binary":
+            raise TypeError(f"where takes a predicate such as col('age') >= 65, got a {kind.kind} column")
+
+    # --- what is public ------------
+    @property
+    def n_is_public(self) -> bool:
+        """Whether replacing a unit keeps the number of records: unfiltered, and one row a unit."""
+        return not self.filters and self.rows_per_unit in {None, 1}
+
+    def relation_for(self, relation: Relation = SUBSTITUTE) -> Relation:
+        """Return the relation if this table supports it, or refuse and name the one it supports."""
+        if relation is SUBSTITUTE and not self.n_is_public:
+            why = "where(…) makes the number of rows private" if self.filters else "units have differing numbers of rows"
+            raise ValueError(f"{why}: ask for a target with relation={ADD_REMOVE.name}, not {relation.name}")
+        return relation
+
+    def size(self) -> int:
+        """Return the public number of records (of units, where there are units): declared, or counted."""
+        self.relation_for(SUBSTITUTE)
+        if self.n is not None:
+            return self.n
+        from discreet.tables.rows import count_records  # noqa: PLC0415
+
+        n = count_records(self)
+        if n < 1:
+            raise ValueError("the table is empty; without data, the posterior is the prior")
+        return n
+
+    def bounded(self, model: Family, relation: Relation = SUBSTITUTE) -> BoundedStatistic:
+        """Return the model's exact integer statistic of the selected columns, unread, and its sensitivity."""
+        from discreet.statistics import bounded  # noqa: PLC0415 - statistics stands on tables
+
+        return bounded(self, model, relation)
+
+    # --- nothing of the rows shows ------------
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}: {self.schema[name]!r}" for name in self.columns)
+        unit = "" if self.unit is None else f", unit={self.unit!r}, rows_per_unit={self.rows_per_unit}"
+        return f"Table({{{shown}}}{unit}{', filtered' if self.filters else ''})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a table is a door to private rows and is not copied or pickled; keep its schema, open it anew")
+
+
+def _whole(name: str, value: int | None) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+        raise ValueError(f"{name} must be a whole number from 1 to 2**31 − 1, got {value!r}")
+    return value

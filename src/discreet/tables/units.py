@@ -1,0 +1,94 @@
+"""At most k rows a unit: a systematic sample of the unit's own rows, sorted, from a start that a hash gives.
+
+Rank r of M is taken iff (r·k + s) mod M < k, s = mix(unit) mod M: exactly k ranks if k < M, each equally often over
+s. The choice reads no other unit, and rows that tie are equal, so that order, engine and file layout do not matter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ibis
+
+from discreet.tables.rows import UNIT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WEIGHT = "discreet_weight"
+PRIME = 2**31 - 1  # x ↦ x⁵ permutes the integers below it, and squares of them fit 62 bits
+SALTS = (1_013_904_223, 1_664_525_881, 374_761_393)  # public
+LAST = 6  # characters of a text that are mixed
+
+
+def mix(unit: Any) -> Any:  # noqa: ANN401 - an Ibis value
+    """Portable integer mix to {0, …, p−1}: rounds of (x + salt)⁵ mod p, without an overflow anywhere."""
+    return _rounds(_residue(unit)) if unit.type().is_integer() else _text(unit)
+
+
+def _residue(x: Any) -> Any:  # noqa: ANN401
+    """x mod p in {0, …, p−1}: engines disagree on the sign of a negative remainder."""
+    return ((x % PRIME).cast("int64") + PRIME) % PRIME
+
+
+def _rounds(h: Any, salts: Sequence[int] = SALTS) -> Any:  # noqa: ANN401
+    for salt in salts:
+        x = (h + salt) % PRIME
+        square = x * x % PRIME
+        h = square * square % PRIME * x % PRIME
+    return h
+
+
+def _text(unit: Any) -> Any:  # noqa: ANN401
+    """Horner over the length and the last code points; texts that collide merely share their start."""
+    length = unit.length().cast("int64")
+    h = length
+    for back in range(LAST):
+        at = (length > back).ifelse(length - 1 - back, 0)
+        point = (length > back).ifelse(unit.substr(at, 1).ascii_str().cast("int64"), 0)
+        h = (h * 1_114_129 + point) % PRIME
+    return _rounds(h)
+
+
+def taken(below: Any, total: Any, k: int, start: Any) -> Any:  # noqa: ANN401
+    """Return how many of the ranks 0, …, below−1 of `total` are taken; all of them where total ≤ k."""
+    first = start % total + total - k  # not negative where it is used
+    some = (first + below * k) // total - first // total
+    return (total <= k).ifelse(below, some).cast("int64")
+
+
+def weighted(rows: Any, names: Sequence[str], k: int) -> Any:  # noqa: ANN401
+    """Rows with equal cells → one, WEIGHT = how many of them count."""
+    cells = rows.group_by([UNIT, *names]).aggregate(discreet_m=rows.count())
+    inside = ibis.window(group_by=UNIT, order_by=list(names), preceding=None, following=0)
+    total = cells.discreet_m.sum().over(ibis.window(group_by=UNIT)).cast("int64")
+    upto = cells.discreet_m.sum().over(inside).cast("int64")
+    ranked = cells.mutate(discreet_total=total, discreet_upto=upto)
+    return ranked.select(*names, **{WEIGHT: _between(ranked, k)})
+
+
+def _between(ranked: Any, k: int) -> Any:  # noqa: ANN401
+    start, total, upto = mix(ranked[UNIT]), ranked.discreet_total, ranked.discreet_upto
+    return taken(upto, total, k, start) - taken(upto - ranked.discreet_m.cast("int64"), total, k, start)
+
+
+def sampled(rows: Any, names: Sequence[str], k: int) -> Any:  # noqa: ANN401
+    """Rows that count; the rank is a window's, for cells too many to count."""
+    rank = ibis.row_number().over(ibis.window(group_by=UNIT, order_by=list(names))).cast("int64")
+    ranked = rows.mutate(discreet_rank=rank, discreet_total=rows.count().over(ibis.window(group_by=UNIT)).cast("int64"))
+    start = mix(ranked[UNIT]) % ranked.discreet_total
+    counts = (ranked.discreet_rank * k + start) % ranked.discreet_total < k
+    return ranked.filter((ranked.discreet_total <= k) | counts).select(*names)
+
+
+def split_by_code(rows: Any, name: str, size: int, k: int) -> Any:  # noqa: ANN401
+    """Few codes: the counts of each unit in one pass; then how many of each code are taken."""
+    each = {f"c{code}": (rows[name] == code).ifelse(1, 0).sum().cast("int64") for code in range(size)}
+    units = rows.group_by(UNIT).aggregate(discreet_total=rows.count(), **each)
+    start, below = mix(units[UNIT]), ibis.literal(0, type="int64")
+    total, columns, before = units.discreet_total.cast("int64"), {}, ibis.literal(0, type="int64")
+    for code in range(size):
+        below += units[f"c{code}"]
+        upto = taken(below, total, k, start)
+        columns[f"c{code}"], before = upto - before, upto
+    return units.select(**columns)
