@@ -1,4 +1,4 @@
-"""Data sets that might be: parameters and the statistics of n records, enumerated or simulated. No private data.
+"""Data sets that might be: parameters and the statistics of n records, enumerated or simulated.
 
 Numpy's generator is right here: whatever is drawn is drawn from public knowledge and is never released.
 """
@@ -16,7 +16,6 @@ from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.beta_binomial import BetaBinomial
 from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.dirichlet_law import DirichletLaw
-from discreet.families.family import Family, Floats, Integers
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.scalar import ScalarFamily
 from discreet.planning_laws import coordinates, marginals
@@ -26,9 +25,12 @@ from discreet.sampling.source import SeededSource
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from discreet.families.family import Family, Floats, Integers
+
 Rng = np.random.Generator
 MOST_TERMS = 4096  # data sets that are summed over exactly
 NEGLIGIBLE = 1e-14  # probability of a data set left out of an exact sum
+DATA, NOISE = 1, 2  # independent streams of one seed
 TOWARDS_LIMIT = 2**40  # weight of a public sample under which the prior no longer counts
 
 
@@ -42,13 +44,13 @@ class Cases:
     theta: Floats  # (nodes, coordinates)
     statistics: Floats  # (nodes, len(S)), whole numbers
     weights: Floats
-    exact: bool  # every data set is counted with its probability; otherwise nodes are simulated
     assumed: str
     seed: int
+    exact: bool = False  # every data set is counted with its probability; otherwise nodes are simulated
 
     def rng(self) -> Rng:
         """Return the generator that every mechanism's noise starts from: common random numbers."""
-        return np.random.default_rng(self.seed + 1)
+        return np.random.default_rng((self.seed, NOISE))
 
 
 def cases(
@@ -60,65 +62,82 @@ def cases(
     simulations: int | None = None,
     seed: int = 0,
 ) -> Cases:
-    """θ from the prior (or `truth`), records from the likelihood; or records resampled from a public sample."""
+    """θ from the prior (or `truth`) and records from the likelihood, or records like a public sample."""
     if truth is not None and public_sample is not None:
         raise ValueError("give truth or public_sample, not both: each says what data to expect")
     if not (n == n // 1 and n >= 1):
         raise ValueError(f"n must be a positive number of records, got {n!r}")
     size = _size(model, simulations)
-    rng = np.random.default_rng(seed)
     if public_sample is not None:
-        return _resampled(model, int(n), public_sample, size, rng, seed)
+        return _resampled(model, int(n), public_sample, size, seed)
     if truth is not None:
-        return _at(model, int(n), truth, size, rng, seed)
-    theta = parameters(model, size, rng)
-    return _simulated(model, int(n), theta, rng, "the prior predictive", seed)
+        return _at(model, int(n), truth, size, seed)
+    theta = parameters(model, size, np.random.default_rng(seed))
+    return _simulated(model, int(n), theta, "the prior predictive", seed)
 
 
 def _size(model: Family, simulations: int | None) -> int:
-    if simulations is None:  # exact objects one by one for vector families: fewer
-        scalar = isinstance(model, ScalarFamily)
-        return 2000 if scalar else max(64, min(1000 if isinstance(model, DirichletLaw) else 200, 2**15 // len(model.units)))
+    if simulations is None:
+        return default_size(model)
     if not (simulations == simulations // 1 and simulations >= 16):
         raise ValueError(f"simulations must be a whole number of at least 16, got {simulations!r}")
     return int(simulations)
 
 
-def _simulated(model: Family, n: int, theta: Floats, rng: Rng, assumed: str, seed: int) -> Cases:
-    size = len(theta)
+@singledispatch
+def default_size(model: Family) -> int:
+    """How many nodes to simulate: few where the family's exact objects are asked one by one."""
+    del model
+    return 200
+
+
+@default_size.register(ScalarFamily)
+def _(model: ScalarFamily) -> int:
+    del model
+    return 2000
+
+
+@default_size.register(DirichletLaw)
+def _(model: DirichletLaw) -> int:
+    return max(64, min(1000, 2**14 // model.dimension))
+
+
+def _simulated(model: Family, n: int, theta: Floats, assumed: str, seed: int) -> Cases:
+    size, rng = len(theta), np.random.default_rng((seed, DATA))
     statistics = totals(model, theta, n, rng).astype(np.float64)
-    return Cases(
-        model, n, coordinates(model, theta), statistics, np.full(size, 1 / size), False, assumed, seed
-    )
+    return Cases(model, n, coordinates(model, theta), statistics, np.full(size, 1 / size), assumed, seed)
 
 
-def _at(model: Family, n: int, truth: ArrayLike, size: int, rng: Rng, seed: int) -> Cases:
+def _at(model: Family, n: int, truth: ArrayLike, size: int, seed: int) -> Cases:
     try:
         point = np.asarray(truth, dtype=np.float64)
         fits = point.shape == np.shape(model.mean()) and bool(np.isfinite(model.log_density(point)))
     except (TypeError, ValueError, np.linalg.LinAlgError):
         fits = False
     if not fits:
-        raise ValueError(f"truth must be a parameter of {type(model).__name__}, inside its range; got {truth!r}")
+        raise ValueError(
+            f"truth must be a parameter of {type(model).__name__}, inside its range; got {truth!r}"
+        )
     assumed = f"θ = {np.array2string(point, precision=4, separator=', ')}"
     law = enumerated(model, point, n)
     if law is None:
-        return _simulated(model, n, np.broadcast_to(point, (size, *point.shape)), rng, assumed, seed)
+        return _simulated(model, n, np.broadcast_to(point, (size, *point.shape)), assumed, seed)
     support, mass = law
     theta = coordinates(model, np.broadcast_to(point, (len(support), *point.shape)))
-    return Cases(model, n, theta, support[:, None].astype(np.float64), mass, True, assumed, seed)
+    return Cases(model, n, theta, support[:, None].astype(np.float64), mass, assumed, seed, exact=True)
 
 
-def _resampled(model: Family, n: int, sample: ArrayLike, size: int, rng: Rng, seed: int) -> Cases:
-    """Bootstrap n records; the parameter meant is where the posterior goes as the sample is repeated for ever."""
+def _resampled(model: Family, n: int, sample: ArrayLike, size: int, seed: int) -> Cases:
+    """Bootstrap n records; θ is where the posterior goes as the sample is repeated for ever."""
     rows = each(model, sample)
     whole = model.statistic(sample)
     limit = np.asarray(model.update(whole, len(rows), weight=TOWARDS_LIMIT).mean(), dtype=np.float64)
+    rng = np.random.default_rng((seed, DATA))
     counts = rng.multinomial(n, np.full(len(rows), 1 / len(rows)), size=size)
     theta = coordinates(model, np.broadcast_to(limit, (size, *limit.shape)))
     assumed = f"a public sample of {len(rows)} records, resampled"
     statistics = (counts @ rows).astype(np.float64)
-    return Cases(model, n, theta, statistics, np.full(size, 1 / size), False, assumed, seed)
+    return Cases(model, n, theta, statistics, np.full(size, 1 / size), assumed, seed)
 
 
 # ── parameters from the prior ───────────────────────────────────────────────────────────────────────────
@@ -181,7 +200,7 @@ def totals(model: Family, theta: Floats, n: int, rng: Rng) -> Integers:
 
 @totals.register(BetaBernoulli)
 def _(model: BetaBernoulli, theta: Floats, n: int, rng: Rng) -> Integers:
-    """Records at 0 or 1, also on a finer grid: the widest law with mean p."""
+    """Count records at 0 or 1, also on a finer grid: the widest law with mean p."""
     return np.asarray(rng.binomial(n, theta)[:, None] * model.lattice.high)
 
 

@@ -107,11 +107,9 @@ def _(model: NormalInverseWishartLaw, theta: Floats) -> Floats:
 
 @singledispatch
 def marginals(model: Family, eta: Floats) -> Marginal:
-    """Normal laws with the family's own mean and variance: right for large n, and the law of last resort."""
+    """Return normal laws with the family's own mean and variance: right for large n, the last resort."""
     members = [model.from_natural(row) for row in eta]
-    mean, variance = (
-        coordinates(model, np.array([f(m) for m in members])) for f in (_mean_of, _variance_of)
-    )
+    mean, variance = (coordinates(model, np.array([f(m) for m in members])) for f in (_mean_of, _variance_of))
     return NormalMarginal(mean, np.sqrt(variance))
 
 
@@ -183,7 +181,7 @@ def kl(model: Family, p: Floats, q: Floats) -> Floats:
     """KL of paired rows; the members of one exponential family, in closed form."""
     mean = gradient(model, p)
     value = ((p - q) * mean).sum(axis=1) - log_partition(model, p) + log_partition(model, q)
-    return np.maximum(value, 0.0)  # where it cancels to rounding
+    return np.asarray(np.maximum(value, 0.0))  # where it cancels to rounding
 
 
 @singledispatch

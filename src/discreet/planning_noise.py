@@ -1,4 +1,4 @@
-"""The laws of NoisyStatistics' noise in doubles: probabilities for exact sums, quantiles for stratified draws."""
+"""Laws of the noise of NoisyStatistics, in doubles: masses for exact sums, quantiles for stratified draws."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def _discrete_laplace_quantile(scale: float, u: Floats) -> Floats:
 
 def _discrete_gaussian_quantile(scale: float, u: Floats) -> Floats:
     if scale > WIDE:
-        return np.rint(scale * ndtri(u))
+        return np.asarray(np.rint(scale * ndtri(u)))
     support, mass = _discrete_gaussian_law(scale)
     index = np.searchsorted(np.cumsum(mass), u)
-    return support[np.minimum(index, support.size - 1)]
+    return np.asarray(support[np.minimum(index, support.size - 1)])
 
 
 def _discrete_laplace_law(scale: float) -> tuple[Floats, Floats]:

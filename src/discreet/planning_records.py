@@ -76,6 +76,7 @@ def _squares(q: Integers) -> Integers:
 @singledispatch
 def record(model: Family, theta: Floats, u: Floats) -> Floats:
     """Return records of the likelihood at one θ, from rows of uniforms."""
+    del theta, u
     raise ValueError(
         f"planning cannot simulate records of {type(model).__name__}; give a public_sample of records like "
         "those to come"
@@ -114,7 +115,7 @@ def _(model: NormalInverseWishart, theta: Floats, u: Floats) -> Floats:
 
 @record.register(BayesianLinearRegression)
 def _(model: BayesianLinearRegression, theta: Floats, u: Floats) -> Floats:
-    """x ~ N(0, (radius/2)²I/d), as the model says nothing of x; a public sample says more."""
+    """Take x ~ N(0, (radius/2)²I/d), as the model says nothing of x; a public sample says more."""
     z = ndtri(u)
     x = float(model.radius) / 2 / model.dimension**0.5 * z[:, :-1]
     y = x @ theta[:-1] + theta[-1] ** 0.5 * z[:, -1]
@@ -146,27 +147,27 @@ def _(model: ScalarFamily, theta: Floats, n: int, rng: np.random.Generator) -> I
     count = len(theta)
     if count * n <= MOST_RECORDS:
         rows = each(model, record(model, np.repeat(theta, n), rng.random((count * n, 1))))
-        return rows.reshape(count, n).sum(axis=1)[:, None]
+        return np.asarray(rows.reshape(count, n).sum(axis=1))[:, None]
     u = np.tile((np.arange(MIDPOINTS) + 0.5) / MIDPOINTS, count)[:, None]
     rows = each(model, record(model, np.repeat(theta, MIDPOINTS), u)).reshape(count, MIDPOINTS)
     total = n * rows.mean(axis=1) + n**0.5 * rows.std(axis=1) * rng.standard_normal(count)
     low, high = n * model.lattice.low, n * model.lattice.high
-    return np.clip(np.rint(total), low, high).astype(np.int64)[:, None]
+    return np.asarray(np.clip(np.rint(total), low, high), dtype=np.int64)[:, None]
 
 
 def _central_limit(model: Family, theta: Floats, n: int, rng: np.random.Generator) -> Integers:
-    """N(nE S, n Cov S), whole steps; E and Cov of one clipped record by a lattice rule, to 1e-4 of its spread."""
+    """N(nE S, n Cov S) in whole steps; E and Cov of one clipped record by a lattice rule, to 1e-4."""
     rows = each(model, record(model, theta, lattice(POINTS, uniforms(model))))
     mean, covariance = rows.mean(axis=0), np.atleast_2d(np.cov(rows.T, bias=True))
     values, vectors = np.linalg.eigh(covariance)
     spread = vectors * np.sqrt(np.maximum(values, 0))
     total = n * mean + n**0.5 * spread @ rng.standard_normal(mean.size)
     steps = np.maximum(np.gcd.reduce(rows, axis=0), 1)
-    return np.rint(model.project(total, n) / steps).astype(np.int64) * steps
+    return np.asarray(np.rint(model.project(total, n) / steps).astype(np.int64) * steps)
 
 
 def lattice(points: int, dimension: int) -> Floats:
-    """Kronecker points iα mod 1, α from the root of x^{d+1} = x + 1 [Roberts 2018]; strictly inside (0, 1)."""
+    """Kronecker points iα mod 1, α from the root of x^{d+1} = x + 1 [Roberts 2018]; inside (0, 1)."""
     root = 2.0
     for _ in range(60):
         root = (1 + root) ** (1 / (dimension + 1))

@@ -1,0 +1,170 @@
+"""Which mechanism, at what price: predictions before anything is spent. Reads no data, charges no budget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.mechanisms.concentrated import ConcentratedPosterior
+from discreet.mechanisms.diffused import DiffusedPosterior
+from discreet.mechanisms.direct import DirectPosterior
+from discreet.mechanisms.noisy_statistics import NOISES, NoisyStatistics
+from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
+from discreet.planning_cases import cases
+from discreet.planning_inverse import epsilon_for, n_for, public_records_for
+from discreet.planning_prediction import Prediction, predict, predicted
+from discreet.planning_progress import steps
+from discreet.planning_split import Question, optimal_weights, split, zcdp_within
+from discreet.privacy.certified import PrecisionError
+from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike
+
+    from discreet.families.family import Family
+    from discreet.mechanisms.mechanism import Mechanism
+    from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Guarantee
+
+__all__ = [
+    "Plan",
+    "Prediction",
+    "Question",
+    "Refusal",
+    "epsilon_for",
+    "n_for",
+    "optimal_weights",
+    "plan",
+    "predict",
+    "public_records_for",
+    "split",
+    "zcdp_within",
+]
+
+# What a plan may be ranked by, least first; a row without the number (one draw has no width) comes last.
+CRITERIA = ("error", "absolute", "honest_width", "width", "kl")
+
+
+@final
+@dataclass(frozen=True)
+class Refusal:
+    """A mechanism that cannot meet the target, and why."""
+
+    name: str
+    reason: str
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """Predictions for every mechanism that meets the target, best first; the others with their reasons."""
+
+    model: Family
+    n: int
+    target: Guarantee
+    level: float
+    assumed: str  # what data were imagined
+    ranked_by: str
+    rows: tuple[Prediction, ...]
+    refused: tuple[Refusal, ...]
+    exact: Prediction  # the posterior without privacy, for comparison
+
+    @property
+    def best(self) -> Prediction:
+        """First row; raises Unreachable when no mechanism meets the target."""
+        if not self.rows:
+            reasons = "; ".join(f"{r.name}: {r.reason}" for r in self.refused)
+            raise Unreachable(f"no mechanism meets {self.target!r}: {reasons}")
+        return self.rows[0]
+
+    def table(self) -> str:
+        """Aligned text."""
+        from discreet.planning_table import table  # noqa: PLC0415 - the picture's side, on use
+
+        return table(self)
+
+    def picture(self, path: str | Path) -> Path:
+        """Draw errors and intervals beside those of the exact posterior; needs matplotlib ([plots])."""
+        from discreet.planning_picture import draw  # noqa: PLC0415 - loads matplotlib on use
+
+        return draw(self, path)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-able: ∞ as the string "inf"."""
+        return {
+            "model": repr(self.model),
+            "n": self.n,
+            "target": repr(self.target),
+            "relation": self.target.relation.value,
+            "level": self.level,
+            "assumed": self.assumed,
+            "ranked_by": self.ranked_by,
+            "rows": [row.to_json() for row in self.rows],
+            "exact": self.exact.to_json(),
+            "refused": [{"name": r.name, "reason": r.reason} for r in self.refused],
+        }
+
+
+def plan(
+    model: Family,
+    n: int,
+    target: Guarantee,
+    *,
+    truth: ArrayLike | None = None,
+    public_sample: ArrayLike | None = None,
+    level: float = 0.9,
+    coordinates: Sequence[int] | None = None,
+    truncation: Exact | None = None,
+    rank_by: str = "error",
+    simulations: int | None = None,
+    seed: int = 0,
+) -> Plan:
+    """Predict every mechanism at the target, over data from the prior, from `truth` or like a public sample.
+
+    Under ADD_REMOVE n is only what to expect; no mechanism is told it. `truncation` is OnePosteriorSample's
+    a₀, 1/(10d) for d categories unless given: probabilities below it cannot be released.
+    """
+    if rank_by not in CRITERIA:
+        raise ValueError(f"rank_by must be one of {', '.join(CRITERIA)}; got {rank_by!r}")
+    nodes = cases(model, n, truth=truth, public_sample=public_sample, simulations=simulations, seed=seed)
+    exact = predicted(None, nodes, level, coordinates)
+    rows, refused = [], []
+    for name, calibrate in steps(candidates(model, nodes.n, target, truncation), "planning"):
+        try:
+            rows.append(predicted(calibrate(), nodes, level, coordinates))
+        except (Unreachable, NotProved, PrecisionError) as error:
+            refused.append(Refusal(name, str(error)))
+    ranked = tuple(sorted(rows, key=lambda row: _rank(row, rank_by)))
+    return Plan(model, nodes.n, target, level, nodes.assumed, rank_by, ranked, tuple(refused), exact)
+
+
+def _rank(row: Prediction, criterion: str) -> tuple[float, str]:
+    value = getattr(row, criterion)
+    return (math.inf if value is None or math.isnan(value) else value), row.name
+
+
+def candidates(
+    model: Family, n: int, target: Guarantee, truncation: Exact | None = None
+) -> list[tuple[str, Callable[[], Mechanism]]]:
+    """Every mechanism that releases a posterior, by name, with its calibration still to be run."""
+    size = None if target.relation is ADD_REMOVE else n
+    below = Fraction(1, 10 * getattr(model, "dimension", 2)) if truncation is None else truncation
+
+    def noisy(noise: str) -> Callable[[], Mechanism]:
+        return lambda: NoisyStatistics.calibrate(model, n=size, target=target, noise=noise)
+
+    return [
+        ("direct", lambda: DirectPosterior.calibrate(model, n=size, target=target)),
+        ("diffused", lambda: DiffusedPosterior.calibrate(model, n=size, target=target)),
+        ("concentrated", lambda: ConcentratedPosterior.calibrate(model, n=size, target=target)),
+        (
+            "one_posterior_sample",
+            lambda: OnePosteriorSample.calibrate(model, n=size, target=target, truncation=below),
+        ),
+        *((f"noisy_statistics ({noise})", noisy(noise)) for noise in NOISES),
+    ]

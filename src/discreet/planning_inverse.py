@@ -1,0 +1,219 @@
+"""From a wanted interval back to the ε, the n or the public records it takes, by bisection."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.mechanisms.public_data import even_batch, public_records_needed
+from discreet.mechanisms.registry import MECHANISMS
+from discreet.planning_cases import cases
+from discreet.planning_prediction import checked_level, chosen_coordinates, error_width
+from discreet.planning_released import released, without_privacy
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation, Unreachable
+from discreet.privacy.guarantees import ApproxDP, PureDP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from discreet.families.family import Family
+    from discreet.mechanisms.mechanism import Mechanism
+    from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Guarantee
+
+LEAST_EPSILON, MOST_EPSILON = 2.0**-20, 2.0**6
+MOST_RECORDS = 2**40
+FINENESS = 1.002  # answers are within 0.2 %, on the side that holds
+
+
+@final
+@dataclass(frozen=True)
+class Wanted:
+    """An honest interval (see Prediction) no wider than `width` at `coverage`, and what data to expect."""
+
+    width: float
+    coverage: float
+    truth: ArrayLike | None
+    public_sample: ArrayLike | None
+    coordinates: Sequence[int] | None
+    simulations: int | None
+    seed: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.width < math.inf:
+            raise ValueError(f"width must be a finite number above 0, got {self.width!r}")
+        checked_level(self.coverage)
+
+    def predicted(self, model: Family, n: int, mechanism: Mechanism | None) -> float:
+        """Predicted width, averaged over the chosen coordinates; None asks for the exact posterior."""
+        nodes = cases(
+            model,
+            n,
+            truth=self.truth,
+            public_sample=self.public_sample,
+            simulations=self.simulations,
+            seed=self.seed,
+        )
+        out = (
+            without_privacy(nodes, self.coverage)
+            if mechanism is None
+            else released(mechanism, nodes, self.coverage)
+        )
+        return float(error_width(out, self.coverage)[chosen_coordinates(nodes, self.coordinates)].mean())
+
+
+def epsilon_for(
+    model: Family,
+    n: int,
+    width: float,
+    coverage: float = 0.9,
+    *,
+    mechanism: str = "noisy_statistics",
+    delta: Exact = 0,
+    relation: Relation = SUBSTITUTE,
+    truth: ArrayLike | None = None,
+    public_sample: ArrayLike | None = None,
+    coordinates: Sequence[int] | None = None,
+    simulations: int | None = None,
+    seed: int = 0,
+    **options: Any,  # noqa: ANN401 - the mechanism's own: noise=, truncation=
+) -> float:
+    """Least ε, to 0.2 %, at which the mechanism's honest interval is narrow enough, with pure DP or at δ."""
+    wanted = Wanted(width, coverage, truth, public_sample, coordinates, simulations, seed)
+    refuse_what_data_cannot(wanted, model, n)
+    size = None if relation is ADD_REMOVE else n
+
+    def holds(epsilon: float) -> bool:
+        target = (
+            PureDP(epsilon, relation=relation) if delta == 0 else ApproxDP(epsilon, delta, relation=relation)
+        )
+        found = _calibrated(mechanism, model, size, target, options)
+        return wanted.predicted(model, n, found) <= width
+
+    if not holds(MOST_EPSILON):
+        raise Unreachable(
+            f"{mechanism} does not reach a {coverage:.0%} interval of width {width:g} with n = {n} even at "
+            f"ε = {MOST_EPSILON:g}; ask for a wider one, more records or another mechanism"
+        )
+    return _least(holds, LEAST_EPSILON, MOST_EPSILON)
+
+
+def n_for(
+    model: Family,
+    target: Guarantee,
+    width: float,
+    coverage: float = 0.9,
+    *,
+    mechanism: str = "noisy_statistics",
+    truth: ArrayLike | None = None,
+    public_sample: ArrayLike | None = None,
+    coordinates: Sequence[int] | None = None,
+    simulations: int | None = None,
+    seed: int = 0,
+    **options: Any,  # noqa: ANN401
+) -> int:
+    """Least number of records, to 0.2 %, with which the mechanism's honest interval is narrow enough."""
+    wanted = Wanted(width, coverage, truth, public_sample, coordinates, simulations, seed)
+
+    def holds(n: float) -> bool:
+        size = None if target.relation is ADD_REMOVE else int(n)
+        found = _calibrated(mechanism, model, size, target, options)
+        return wanted.predicted(model, int(n), found) <= width
+
+    low, high = 0, 1
+    while not holds(high):
+        if high >= MOST_RECORDS:
+            raise Unreachable(
+                f"{mechanism} does not reach a {coverage:.0%} interval of width {width:g} at {target!r} with "
+                "up to 2^40 records: clipping or the knob sets a floor; ask for a wider one or a weaker target"
+            )
+        low, high = high, 4 * high
+    while high - low > max(1, high // 500):
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def public_records_for(
+    model: Family,
+    n: int,
+    target: Guarantee,
+    *,
+    width: float | None = None,
+    coverage: float = 0.9,
+    mechanism: str = "direct",
+    batch: tuple[ArrayLike, int] | None = None,
+    truth: ArrayLike | None = None,
+    simulations: int | None = None,
+    seed: int = 0,
+    **options: Any,  # noqa: ANN401
+) -> int:
+    """Least number of public records, in copies of `batch`, that meet the target, and the width if given.
+
+    A batch is (statistic, records) of public data like those to come; None spreads evenly over the bounds
+    [G20 §5.3.1]. The records are folded into the prior, for Direct exactly as `public_records_needed` says.
+    """
+    if width is None and mechanism == "direct" and not options:
+        return public_records_needed(model, n=n, target=target, batch=batch)
+    wanted = None if width is None else Wanted(width, coverage, truth, None, None, simulations, seed)
+    statistic, size = even_batch(model) if batch is None else (model.check(*batch), batch[1])
+    private = None if target.relation is ADD_REMOVE else n
+
+    def holds(copies: int) -> bool:
+        prior = model if copies == 0 else model.update(copies * statistic, copies * size)
+        try:
+            found = _calibrated(mechanism, prior, private, target, options)
+        except Unreachable:
+            return False
+        return wanted is None or wanted.predicted(prior, n, found) <= wanted.width
+
+    return _least_copies(holds, f"{mechanism} does not meet {target!r} at the width asked for") * size
+
+
+def refuse_what_data_cannot(wanted: Wanted, model: Family, n: int) -> None:
+    """Refuse a width that even the exact posterior does not have."""
+    exact = wanted.predicted(model, n, None)
+    if exact > wanted.width:
+        raise Unreachable(
+            f"even the exact posterior of n = {n} records needs a width of {exact:.4g} to cover "
+            f"{wanted.coverage:.0%}, more than {wanted.width:g}: no ε is enough; see n_for"
+        )
+
+
+def _calibrated(
+    name: str, model: Family, n: int | None, target: Guarantee, options: dict[str, Any]
+) -> Mechanism:
+    calibrate: Callable[..., Mechanism] | None = getattr(MECHANISMS[name], "calibrate", None)
+    if calibrate is None or name not in PLANNED:
+        raise ValueError(f"{name!r} releases no posterior; plan with one of {', '.join(PLANNED)}")
+    return calibrate(model, n=n, target=target, **options)
+
+
+PLANNED = ("direct", "diffused", "concentrated", "one_posterior_sample", "noisy_statistics")
+
+
+def _least(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """Least x in [low, high] to 0.2 %, by bisection of the logarithm; `holds(high)` is known."""
+    if holds(low):
+        return low
+    while high / low > FINENESS:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _least_copies(holds: Callable[[int], bool], failure: str) -> int:
+    if holds(0):
+        return 0
+    low, high = 0, 1
+    while not holds(high):
+        if high >= MOST_RECORDS:
+            raise Unreachable(f"{failure} with any number of such public records")
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

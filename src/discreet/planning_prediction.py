@@ -1,0 +1,222 @@
+"""One row of a plan: what to expect of one calibrated mechanism."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.mechanisms.concentrated import ConcentratedPosterior
+from discreet.mechanisms.diffused import DiffusedPosterior
+from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.posterior import PosteriorDraw
+from discreet.planning_cases import cases
+from discreet.planning_marginals import Atoms
+from discreet.planning_released import Released, released, without_privacy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from discreet.families.family import Floats
+    from discreet.mechanisms.mechanism import Mechanism
+    from discreet.planning_cases import Cases
+
+ONE_DRAW = "none: one draw"
+
+
+@final
+@dataclass(frozen=True)
+class Prediction:
+    """Expected over the imagined data sets, averaged over the coordinates of θ that were asked for.
+
+    `error` is √E(point − θ)², `absolute` E|point − θ|, where the point is the draw itself, or the mean of the
+    naive posterior. `width` and `coverage` are those of the naive credible interval; None where one draw is
+    all there is. `honest_width` is the distance of the quantiles of point − θ: the interval point − quantiles
+    covers at the level asked for, on average over the imagined data sets, whatever the mechanism. `kl` is
+    KL(true posterior ‖ law drawn from, or posterior read). `efficiency` is the mean squared error over that
+    of the exact posterior mean, `limit` what it tends to as n grows at this knob [F16 Thm 4–5].
+    """
+
+    mechanism: Mechanism | None  # None: no privacy, for comparison
+    name: str
+    knob: str
+    value: float
+    error: float
+    absolute: float
+    width: float | None
+    coverage: float | None
+    honest_width: float
+    kl: float
+    efficiency: float
+    limit: float
+    by: str
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-able: ∞ as the string "inf"."""
+        plain = {k: v for k, v in self.__dict__.items() if k != "mechanism"}
+        return {k: "inf" if v == math.inf else v for k, v in plain.items()}
+
+
+def predict(
+    mechanism: Mechanism,
+    n: int | None = None,
+    *,
+    truth: ArrayLike | None = None,
+    public_sample: ArrayLike | None = None,
+    level: float = 0.9,
+    coordinates: Sequence[int] | None = None,
+    simulations: int | None = None,
+    seed: int = 0,
+) -> Prediction:
+    """Predict one mechanism, however its knob was set; `n` is needed only where it is private."""
+    model, size = getattr(mechanism, "model", None), getattr(mechanism, "n", None) or n
+    if model is None or size is None:
+        raise ValueError(
+            "a prediction needs a posterior mechanism, and n where the mechanism keeps it private"
+        )
+    nodes = cases(model, size, truth=truth, public_sample=public_sample, simulations=simulations, seed=seed)
+    return predicted(mechanism, nodes, level, coordinates)
+
+
+def predicted(
+    mechanism: Mechanism | None, nodes: Cases, level: float, coordinates: Sequence[int] | None = None
+) -> Prediction:
+    """Predict from given nodes; None asks for the exact posterior."""
+    plain = without_privacy(nodes, checked_level(level))
+    out = plain if mechanism is None else released(mechanism, nodes, level)
+    chosen = chosen_coordinates(nodes, coordinates)
+    square = _mean(out, out.point.square(out.theta))[chosen]
+    best = _mean(plain, plain.point.square(plain.theta))[chosen]
+    width, coverage = _naive(out, chosen)
+    return Prediction(
+        mechanism,
+        label(mechanism),
+        *knob(mechanism),
+        error=float(np.sqrt(square.mean())),
+        absolute=float(_mean(out, out.point.absolute(out.theta))[chosen].mean()),
+        width=width,
+        coverage=coverage,
+        honest_width=float(error_width(out, level)[chosen].mean()),
+        kl=float(out.weights @ out.divergence),
+        efficiency=float(square.mean() / best.mean()) if best.mean() > 0 else math.inf,
+        limit=limit(mechanism),
+        by="exact sum" if out.exact else f"simulation, {len(out.weights)} nodes",
+    )
+
+
+def checked_level(level: float) -> float:
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}")
+    return level
+
+
+def chosen_coordinates(nodes: Cases, coordinates: Sequence[int] | None) -> list[int]:
+    count = nodes.theta.shape[1]
+    chosen = list(range(count)) if coordinates is None else list(coordinates)
+    if not chosen or not all(c in range(count) for c in chosen):
+        raise ValueError(f"coordinates must be among 0 to {count - 1} for this model, got {coordinates!r}")
+    return chosen
+
+
+def _mean(out: Released, values: Floats) -> Floats:
+    mean: Floats = out.weights @ values
+    return mean
+
+
+def _naive(out: Released, chosen: list[int]) -> tuple[float | None, float | None]:
+    if out.interval is None:
+        return None, None
+    low, high = out.interval
+    inside = ((low <= out.theta) & (out.theta <= high)).astype(np.float64)
+    return float(_mean(out, high - low)[chosen].mean()), float(_mean(out, inside)[chosen].mean())
+
+
+# ── the interval point − quantiles of point − θ ─────────────────────────────────────────────────────────
+def error_width(out: Released, level: float) -> Floats:
+    """Distance of the (1 ± level)/2 quantiles of point − θ, for every coordinate."""
+    if isinstance(out.point, Atoms):
+        low, high = (_atom_quantile(out, p) for p in ((1 - level) / 2, (1 + level) / 2))
+    else:
+        low, high = (_quantile(out, p) for p in ((1 - level) / 2, (1 + level) / 2))
+    return high - low
+
+
+def _atom_quantile(out: Released, p: float) -> Floats:
+    gaps = out.point.mean - out.theta
+    order = np.argsort(gaps, axis=0)
+    sorted_gaps = np.take_along_axis(gaps, order, axis=0)
+    reached = np.cumsum(out.weights[order], axis=0) < p * (1 - 1e-12)
+    index = np.minimum(reached.sum(axis=0), len(gaps) - 1)
+    return np.asarray(np.take_along_axis(sorted_gaps, index[None], axis=0)[0])
+
+
+def _quantile(out: Released, p: float) -> Floats:
+    """Bisect Σ w·P(X ≤ θ + t) = p in t, from Chebyshev's bracket."""
+    mean = _mean(out, out.point.mean - out.theta)
+    spread = np.sqrt(_mean(out, out.point.square(out.theta))) * max(1 / p, 1 / (1 - p)) ** 0.5
+    low, high = mean - 2 * spread, mean + 2 * spread
+    for _ in range(26):
+        middle = (low + high) / 2
+        under = _mean(out, out.point.cdf(out.theta + middle)) < p
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
+    return np.asarray((low + high) / 2)
+
+
+# ── names, knobs and limits ─────────────────────────────────────────────────────────────────────────────
+def label(mechanism: Mechanism | None) -> str:
+    if mechanism is None:
+        return "posterior, not private"
+    noise = getattr(mechanism, "noise", None)
+    return mechanism.name if noise is None else f"{mechanism.name} ({noise})"
+
+
+@singledispatch
+def knob(mechanism: object) -> tuple[str, float]:
+    """Return the knob's letter and its setting; weight 1 where there is none."""
+    del mechanism
+    return "r", 1.0
+
+
+@knob.register(DiffusedPosterior)
+def _(mechanism: DiffusedPosterior) -> tuple[str, float]:
+    return "r", float(mechanism.r)
+
+
+@knob.register(ConcentratedPosterior)
+def _(mechanism: ConcentratedPosterior) -> tuple[str, float]:
+    return "m", float(mechanism.m)
+
+
+@knob.register(OnePosteriorSample)
+def _(mechanism: OnePosteriorSample) -> tuple[str, float]:
+    return "T", float(mechanism.temperature)
+
+
+@knob.register(NoisyStatistics)
+def _(mechanism: NoisyStatistics) -> tuple[str, float]:
+    return "scale", float(mechanism.scale)
+
+
+@singledispatch
+def limit(mechanism: object) -> float:
+    """Return 1: the posterior mean, also of a noisy statistic, is asymptotically efficient [F16 Thm 4]."""
+    del mechanism
+    return 1.0
+
+
+@limit.register(PosteriorDraw)
+def _(mechanism: PosteriorDraw) -> float:
+    """1 + 1/r: a record that counts r is tempered with T = 1/r; 2 for a draw at full weight [F16 Thm 4–5]."""
+    return float(1 + 1 / mechanism.weight)
+
+
+@limit.register(OnePosteriorSample)
+def _(mechanism: OnePosteriorSample) -> float:
+    """1 + T, for a parameter inside the truncation [F16 Thm 5]."""
+    return 1 + float(mechanism.temperature)

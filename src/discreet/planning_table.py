@@ -1,0 +1,67 @@
+"""A plan as aligned text."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from discreet.planning_prediction import ONE_DRAW
+
+if TYPE_CHECKING:
+    from discreet.planning import Plan
+    from discreet.planning_prediction import Prediction
+
+HEAD = (
+    "mechanism",
+    "knob",
+    "rms error",
+    "mean |error|",
+    "honest width",
+    "naive width",
+    "covers",
+    "KL",
+    "efficiency",
+)
+LINE = 100
+
+
+def table(plan: Plan) -> str:
+    """Rows best first, then the exact posterior, then what cannot meet the target and why."""
+    cells = [HEAD, *(_cells(row) for row in (*plan.rows, plan.exact))]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(HEAD))]
+    lines = [
+        "  ".join(
+            c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+    ]
+    rule = "─" * len(lines[0])
+    body = [lines[0], rule, *lines[1:-1], rule, lines[-1]]
+    return "\n".join(line.rstrip() for line in [*_title(plan), *body, *_refusals(plan)])
+
+
+def _title(plan: Plan) -> list[str]:
+    return [
+        f"{plan.model!r}, n = {plan.n}, target {plan.target!r}",
+        f"expected over {plan.assumed}; {plan.level:.0%} intervals; ranked by {plan.ranked_by}",
+        "",
+    ]
+
+
+def _cells(row: Prediction) -> tuple[str, ...]:
+    return (
+        row.name,
+        f"{row.knob} = {row.value:.4g}" if row.mechanism else "",
+        *(f"{value:.4g}" for value in (row.error, row.absolute, row.honest_width)),
+        ONE_DRAW if row.width is None else f"{row.width:.4g}",
+        "—" if row.coverage is None else f"{row.coverage:.1%}",
+        "∞" if row.kl == float("inf") else f"{row.kl:.3g}",
+        f"{row.efficiency:.3g} → {row.limit:.3g}",
+    )
+
+
+def _refusals(plan: Plan) -> list[str]:
+    lines = ["", "cannot meet the target:"] if plan.refused else []
+    for refusal in plan.refused:
+        lines += textwrap.wrap(f"  {refusal.name}: {refusal.reason}", LINE, subsequent_indent="    ")
+    return lines

@@ -1,0 +1,82 @@
+"""Beta laws on a part of [0, 1], as OnePosteriorSample draws them: tabulated, because the tails underflow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from scipy.special import xlog1py, xlogy
+
+from discreet.planning_marginals import Marginal
+
+if TYPE_CHECKING:
+    from discreet.families.family import Floats
+
+CELLS = 1024  # of a tabulated law: relative errors near 1e-6
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TruncatedBeta(Marginal):
+    """Beta(a, b) on [lower, upper], tabulated over the window that holds all but e⁻⁴⁰ of it."""
+
+    a: Floats
+    b: Floats
+    lower: float
+    upper: float
+
+    @cached_property
+    def _window(self) -> tuple[Floats, Floats]:
+        """For a, b ≥ 1 the log density is concave: below its tangent at a boundary, Gaussian near its mean."""
+        total = self.a + self.b
+        mean = self.a / total
+        centre = np.clip(mean, self.lower, self.upper)
+        slope = np.abs((self.a - 1) / centre - (self.b - 1) / (1 - centre))
+        spread = 12 * np.sqrt(centre * (1 - centre) / total)
+        reach = np.where(mean == centre, spread, np.minimum(spread, 40 / np.maximum(slope, 1e-300)))
+        reach = np.where((self.a > 1) & (self.b > 1), reach, np.inf)
+        low, high = np.maximum(self.lower, centre - reach), np.minimum(self.upper, centre + reach)
+        return low[..., None], high[..., None]
+
+    @cached_property
+    def _table(self) -> tuple[Floats, Floats]:
+        """Midpoints of the cells and their masses."""
+        low, high = self._window
+        x = low + (high - low) * (np.arange(CELLS) + 0.5) / CELLS
+        log = xlogy(self.a[..., None] - 1, x) + xlog1py(self.b[..., None] - 1, -x)
+        mass = np.exp(log - log.max(axis=-1, keepdims=True))
+        return x, mass / mass.sum(axis=-1, keepdims=True)
+
+    @cached_property
+    def _cumulative(self) -> tuple[Floats, Floats]:
+        x, mass = self._table
+        return np.cumsum(mass, axis=-1), np.cumsum(x * mass, axis=-1)
+
+    @property
+    def mean(self) -> Floats:
+        return self._cumulative[1][..., -1]
+
+    @property
+    def variance(self) -> Floats:
+        x, mass = self._table
+        return np.asarray(((x - self.mean[..., None]) ** 2 * mass).sum(axis=-1))
+
+    def cdf(self, t: Floats) -> Floats:
+        return self._interpolated(self._cumulative[0], t)
+
+    def below(self, t: Floats) -> Floats:
+        return self._interpolated(self._cumulative[1], t)
+
+    def quantile(self, p: float) -> Floats:
+        index = np.minimum((self._cumulative[0] < p).sum(axis=-1), CELLS - 1)
+        return np.take_along_axis(self._table[0], index[..., None], axis=-1)[..., 0]
+
+    def _interpolated(self, cumulative: Floats, t: Floats) -> Floats:
+        low, high = self._window
+        place = np.clip((t[..., None] - low) / (high - low), 0, 1) * CELLS
+        index = np.minimum(place.astype(np.int64), CELLS - 1)
+        above = np.take_along_axis(cumulative, index, axis=-1)
+        under = np.where(index > 0, np.take_along_axis(cumulative, np.maximum(index - 1, 0), axis=-1), 0.0)
+        return np.asarray((under + (above - under) * (place - index))[..., 0])
