@@ -21,7 +21,7 @@ from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
 from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian
 from discreet.privacy.guarantee import ADD_REMOVE, Unreachable
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP
-from discreet.sampling.source import Source
+from discreet.sampling.source import SeededSource, Source
 
 NAN, INF = math.nan, math.inf
 SECRET = 71234.5  # stands for a private value: it must not be in any message
@@ -164,12 +164,9 @@ QUANTILE = ContinuousExponential(0, 1, 1)
         (KaryRandomizedResponse(3, 1).release, [71234]),
         (KaryRandomizedResponse(3, 1).release, [-71234]),
         (KaryRandomizedResponse(3, 1).release, [1.0]),
-        (MEDIAN.release, [SECRET, NAN]),
         (MEDIAN.release, []),
         (MEDIAN.release, [[SECRET]]),
         (MEDIAN.release, [str(SECRET) + "x"]),
-        (ProposeTestRelease(0, 1, 0.1, 1, 1, 1e-5).release, [SECRET, INF]),
-        (QUANTILE.quantile, [SECRET, NAN]),
         (QUANTILE.quantile, []),
         (ContinuousExponential(0, 1, 1, grid=0.5).release, StepScore((0, 71234), (Fraction(0), Fraction(1)))),
         (ClippedMean.calibrate(target=PureDP(1), lower=0, upper=1, records=3).release, [SECRET, 1]),
@@ -185,6 +182,28 @@ def test_values_that_make_no_sense_are_refused_unseen(release, value):
     chain = f"{caught.value!r}{caught.value.__cause__!r}"
     assert "71234" not in chain
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_a_missing_record_counts_as_the_lower_bound_and_raises_nothing():
+    for release in (MEDIAN.release, ProposeTestRelease(0, 1, 0.1, 1, 1, 1e-5).release):
+        assert release([0.5, NAN, INF], SeededSource(1)) == release([0.5, 0.0, 1.0], SeededSource(1))
+    assert QUANTILE.quantile([0.5, NAN]) == QUANTILE.quantile([0.5, 0.0])
+
+
+def test_responses_with_an_entry_per_record_show_n_and_refuse_add_remove():
+    for attempt in (
+        lambda: RandomizedResponse(0.25, 0.25, relation=ADD_REMOVE),
+        lambda: KaryRandomizedResponse(3, 1, relation=ADD_REMOVE),
+        lambda: RandomizedResponse.calibrate(target=PureDP(1, relation=ADD_REMOVE)),
+    ):
+        with pytest.raises(ValueError, match="shows n"):
+            attempt()
+
+
+def test_the_quantile_score_needs_its_own_spread():
+    with pytest.raises(ValueError, match="spread 2"):
+        ContinuousExponential(0, 1, 1, spread=1).quantile([0.5])
+    assert ContinuousExponential(0, 1, 1, spread=1, relation=ADD_REMOVE).quantile([0.5])
 
 
 def test_targets_out_of_reach_say_so():

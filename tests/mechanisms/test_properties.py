@@ -193,7 +193,6 @@ def test_relation_of_the_target_is_kept():
     for mechanism in (
         Laplace.calibrate(target=target, sensitivity=1),
         Exponential.calibrate(target=target, sensitivity=1, spread=1),
-        RandomizedResponse.calibrate(target=target),
     ):
         assert mechanism.guarantee.relation is ADD_REMOVE
     assert Exponential.calibrate(target=BoundedRange(0.5), sensitivity=1).epsilon == 0.5

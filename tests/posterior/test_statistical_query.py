@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.mechanisms.concentrated import ConcentratedPosterior
 from discreet.mechanisms.diffused import DiffusedPosterior
 from discreet.mechanisms.statistical_query import (
@@ -18,8 +19,8 @@ from discreet.mechanisms.statistical_query import (
 )
 from discreet.privacy.certified import settle
 from discreet.privacy.divergences import beta_delta
-from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroCDP
+from discreet.privacy.guarantee import ADD_REMOVE, Unreachable
+from discreet.privacy.guarantees import ApproxDP, BoundedRange, PureDP, RenyiDP, ZeroCDP
 from discreet.sampling.source import SeededSource
 
 AGES = [20, 35, 50, 64, 80]
@@ -97,11 +98,28 @@ def explode(age):
 
 @pytest.mark.parametrize("query", [explode, lambda _: "secret 35"])
 def test_a_failing_query_tells_nothing(query):
-    mechanism = StatisticalQuery(query, DiffusedPosterior(query_model(6, 12), n=5, r=0.5))
-    with pytest.raises(ValueError, match="failed on some record") as error:
-        mechanism.release(AGES, SeededSource(1))
-    assert not any(str(age) in str(error.value) for age in AGES)
-    assert error.value.__suppress_context__
+    draw = DiffusedPosterior(query_model(6, 12), n=5, r=0.5)
+    failing = StatisticalQuery(query, draw).release(AGES, SeededSource(1))
+    assert failing == StatisticalQuery(lambda _: 0.0, draw).release(AGES, SeededSource(1))
+
+
+def test_a_draw_over_whole_counts_is_refused_before_any_record_is_seen():
+    with pytest.raises(ValueError, match="query_model"):
+        StatisticalQuery(share, DiffusedPosterior(BetaBernoulli(6, 12), n=5, r=0.5))
+
+
+def test_noisy_queries_meet_any_target_that_their_kind_implies():
+    for target in (PureDP(1), ApproxDP(1, 1e-6), ZeroCDP(0.5), RenyiDP.at(2, 0.5), BoundedRange(1)):
+        assert LaplaceQuery.calibrate(share, n=5, target=target).guarantee <= target
+    for target in (ApproxDP(1, 1e-6), ZeroCDP(0.5), RenyiDP.at(2, 0.5)):
+        assert GaussianQuery.calibrate(share, n=5, target=target).guarantee <= target
+    with pytest.raises(Unreachable):
+        GaussianQuery.calibrate(share, n=5, target=PureDP(1))
+
+
+def test_noise_that_would_not_fit_is_refused_before_it_is_paid_for():
+    with pytest.raises(ValueError, match="scale"):
+        LaplaceQuery(share, n=3, epsilon=1e-9)
 
 
 def test_values_outside_the_unit_interval_are_clipped_and_nan_is_zero():

@@ -267,9 +267,20 @@ def test_bad_statistics_are_refused_and_never_shown(statistic):
     assert "9876" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("count", [-987654, 98765.4, 0, None])
+def test_an_empty_table_is_a_neighbour_and_not_an_error():
+    release = NoisyStatistics(COIN, scale=2, relation=ADD_REMOVE).release([0], SeededSource(1), count=0)
+    assert len(release.noisy) == 2
+
+
+def test_integer_noise_too_wide_for_64_bits_is_refused_before_a_charge():
+    model = NormalInverseGamma(0, 1, 5, 4, 0, 1)
+    with pytest.raises(Unreachable, match="coarser grid"):
+        NoisyStatistics.calibrate(model, n=3, target=PureDP(1e-5))
+
+
+@pytest.mark.parametrize("count", [-987654, 98765.4, None])
 def test_bad_private_counts_are_refused_and_never_shown(count):
     mechanism = NoisyStatistics(COIN, scale=2, relation=ADD_REMOVE)
-    with pytest.raises(ValueError, match="count") as refusal:
+    with pytest.raises(ValueError, match="number of records") as refusal:
         mechanism.release([3], SeededSource(1), count=count)
     assert "9876" not in str(refusal.value)

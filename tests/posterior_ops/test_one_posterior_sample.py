@@ -250,7 +250,7 @@ def test_bad_statistics_are_refused_and_never_shown(statistic):
 @pytest.mark.parametrize("count", [-987654, 98765.4, None])
 def test_bad_private_counts_are_refused_and_never_shown(count):
     mechanism = OnePosteriorSample(COIN, truncation=0.1, temperature=2, relation=ADD_REMOVE)
-    with pytest.raises(ValueError, match="count") as refusal:
+    with pytest.raises(ValueError, match="number of records") as refusal:
         mechanism.release([3], SeededSource(1), count=count)
     assert "9876" not in str(refusal.value)
 

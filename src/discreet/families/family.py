@@ -202,7 +202,7 @@ def records(n: int | None) -> int:
     """Return n as a positive integer: the public number of records under SUBSTITUTE."""
     if n is None:
         raise ValueError("n is public under SUBSTITUTE: give the number of records, or ask for ADD_REMOVE")
-    if not (n == n // 1 and n >= 1):
+    if isinstance(n, bool) or not (n == n // 1 and n >= 1):
         raise ValueError(f"n must be a positive integer, got {n!r}")
     return int(n)
 
@@ -210,7 +210,7 @@ def records(n: int | None) -> int:
 def table_size(n: int) -> int:
     """Return n as an integer ≥ 0: an empty table is a neighbour of a table with one record."""
     if not (n == n // 1 and n >= 0):
-        raise ValueError(f"n must be a whole number of records, got {n!r}")
+        raise ValueError("n must be a whole number of records, at least 0")  # may be private: not shown
     return int(n)
 
 

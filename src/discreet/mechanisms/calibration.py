@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
 
 WIDEST = 2.0**400  # noise beyond this is no release
+WIDEST_DISCRETE = 1e12  # integer noise must fit 64 bits: sampling.noise.LARGEST_SCALE
 
 
 def least_noise(
@@ -35,7 +36,8 @@ def _bracket(meets: Callable[[float], bool], target: Guarantee, widest: float) -
     while not meets(high):
         if high >= widest:
             raise Unreachable(
-                f"no amount of noise meets {target}; a target with δ > 0, or another noise, would"
+                f"no noise up to scale {widest:g} meets {target}; a target with δ > 0, another noise, or a "
+                "coarser grid of the statistic would"
             )
         high = min(high * high * 4, widest)
     while high > 2.0**-400 and meets(high / 2):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.mechanisms.calibration import WIDEST_DISCRETE
+from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.sampling import parameters
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.privacy.certified import Exact
@@ -40,6 +41,12 @@ def whole(x: Exact, what: str, *, least: int = 1) -> int:
     if isinstance(x, bool) or value.denominator != 1 or not value >= least:
         raise ValueError(f"{what} must be an integer of at least {least}, got {x!r}")
     return int(value)
+
+
+def integer_noise(scale_squared: Fraction) -> None:
+    """Refuse noise too wide for 64-bit integers before anything is charged for it."""
+    if scale_squared > Fraction(WIDEST_DISCRETE) ** 2:
+        raise ValueError(f"integer noise needs a scale of at most {WIDEST_DISCRETE:g}: coarsen the grid")
 
 
 def probability(x: Exact, what: str) -> Fraction:
@@ -86,15 +93,21 @@ def vector(value: ArrayLike, what: str) -> list[Fraction]:
     return flat
 
 
-def finite(value: ArrayLike, what: str) -> NDArray[np.float64]:
-    """Return private one-dimensional data as doubles."""
+def finite(value: ArrayLike, what: str, *, missing: float) -> NDArray[np.float64]:
+    """Return private one-dimensional data as doubles, NaN put at the public `missing`: no error may tell."""
     try:
         array = non_empty(np.asarray(value, dtype=np.float64), what)
     except (TypeError, ValueError):
         raise ValueError(f"{what} must be a non-empty array of numbers") from None
-    if array.ndim != 1 or not np.isfinite(array).all():
-        raise ValueError(f"{what} must be a one-dimensional array of finite numbers")
-    return array
+    if array.ndim != 1:
+        raise ValueError(f"{what} must be a one-dimensional array of numbers")
+    return np.where(np.isnan(array), missing, array)
+
+
+def fixed_size(relation: Relation, what: str) -> None:
+    """Refuse ADD_REMOVE where the release has an entry per record, so that its length is n."""
+    if relation is not SUBSTITUTE:
+        raise ValueError(f"{what} has one entry per record and so shows n: only SUBSTITUTE (n public) holds")
 
 
 def epsilon_point(epsilon: Exact) -> Fraction:

@@ -16,6 +16,7 @@ from discreet.mechanisms.exponential import score_spread, utility_threshold
 from discreet.mechanisms.laws import BITS, finite_divergence
 from discreet.mechanisms.median import Interval
 from discreet.privacy.certified import Exact, ball, ceiling, precision
+from discreet.privacy.guarantee import SUBSTITUTE
 from discreet.privacy.guarantees import BoundedRange
 from discreet.sampling import exact
 from discreet.sampling.discrete import invert
@@ -106,6 +107,11 @@ class ContinuousExponential(BasicMechanism):
 
     def quantile(self, data: ArrayLike, level: Exact = Fraction(1, 2)) -> StepScore:
         """s(X,y) = −|#{x ≤ y} − level·n|: one record moves it by at most 1, either relation [Smith 2011]."""
+        least = (
+            2 if self.relation is SUBSTITUTE else 1
+        )  # how far apart one record can pull two points' scores
+        if not score_spread(self.sensitivity, self.spread) >= least:
+            raise ValueError(f"the quantile's score has spread {least} under this relation; leave spread out")
         share = probability(level, "the quantile's level")
         cells, counts = np.unique(self.interval.cells(data), return_counts=True)
         below = np.concatenate(([0], np.cumsum(counts)))

@@ -10,8 +10,16 @@ import numpy as np
 from flint import arb
 
 from discreet.mechanisms.basic import BasicMechanism
-from discreet.mechanisms.calibration import least_noise
-from discreet.mechanisms.checks import epsilon_point, integers, positive, probability, reals, whole
+from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
+from discreet.mechanisms.checks import (
+    epsilon_point,
+    integer_noise,
+    integers,
+    positive,
+    probability,
+    reals,
+    whole,
+)
 from discreet.mechanisms.laplace import default_grid
 from discreet.mechanisms.laws import BITS, at_least, line_divergence
 from discreet.privacy.certified import Exact, ball, ceiling, precision
@@ -153,13 +161,15 @@ class DiscreteGaussian(BasicMechanism):
 
     def __post_init__(self) -> None:
         positive(self.sensitivity, "the L2 sensitivity")
-        positive(self.variance, "the variance")
+        integer_noise(positive(self.variance, "the variance"))
 
     @classmethod
     def calibrate(cls, *, target: Guarantee, sensitivity: Exact) -> Self:
         relation = target.relation
         positive(sensitivity, "the L2 sensitivity")
-        variance = least_noise(lambda v: cls(sensitivity, v, relation=relation).guarantee, target)
+        variance = least_noise(
+            lambda v: cls(sensitivity, v, relation=relation).guarantee, target, widest=WIDEST_DISCRETE**2
+        )
         return cls(sensitivity, variance, relation=relation)
 
     @property

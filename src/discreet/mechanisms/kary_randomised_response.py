@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.mechanisms.basic import BasicMechanism
 from discreet.mechanisms.calibration import largest_budget
-from discreet.mechanisms.checks import integers, positive, whole
+from discreet.mechanisms.checks import fixed_size, integers, positive, whole
 from discreet.mechanisms.laws import finite_divergence
 from discreet.mechanisms.randomised_response import BITS, binomial, log_ratio
 from discreet.privacy.certified import Exact, ball, ceiling, precision
@@ -38,6 +38,7 @@ class KaryRandomizedResponse(BasicMechanism):
     )
 
     def __post_init__(self) -> None:
+        fixed_size(self.relation, "k-ary randomised response")
         whole(self.categories, "the number of categories", least=2)
         positive(self.epsilon, "epsilon")
 

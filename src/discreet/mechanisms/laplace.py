@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 import numpy as np
 
 from discreet.mechanisms.basic import BasicMechanism
-from discreet.mechanisms.calibration import least_noise
-from discreet.mechanisms.checks import epsilon_point, integers, positive, probability, reals, whole
+from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
+from discreet.mechanisms.checks import (
+    epsilon_point,
+    integer_noise,
+    integers,
+    positive,
+    probability,
+    reals,
+    whole,
+)
 from discreet.mechanisms.laplace_cells import laplace_cells
 from discreet.mechanisms.laws import (
     BITS,
@@ -137,13 +145,17 @@ class DiscreteLaplace(BasicMechanism):
 
     def __post_init__(self) -> None:
         whole(self.sensitivity, "the L1 sensitivity of integers")
-        positive(self.scale, "the noise scale")
+        integer_noise(positive(self.scale, "the noise scale") ** 2)
 
     @classmethod
     def calibrate(cls, *, target: Guarantee, sensitivity: int) -> Self:
         relation = target.relation
         whole(sensitivity, "the L1 sensitivity of integers")
-        scale = least_noise(lambda b: PureDP(pure(sensitivity, b), relation=relation), target)
+
+        def promised(scale: float) -> PureDP:
+            return PureDP(pure(sensitivity, scale), relation=relation)
+
+        scale = least_noise(promised, target, widest=WIDEST_DISCRETE)
         return cls(sensitivity, scale, relation=relation)
 
     @property

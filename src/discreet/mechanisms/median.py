@@ -56,7 +56,7 @@ class Interval:
 
     def cells(self, data: ArrayLike) -> NDArray[np.int64]:
         """Index of each record's grid point: a fixed map of single records, so its rounding is harmless."""
-        records = finite(data, "the data")
+        records = finite(data, "the data", missing=float(self.lower))
         scaled = (np.clip(records, float(self.lower), float(self.upper)) - float(self.lower)) / float(
             self.step
         )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 
-from discreet.families.family import Family, Sensitivity, records
-from discreet.mechanisms.calibration import least_noise
+from discreet.families.family import Family, Sensitivity, records, table_size
+from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
 from discreet.mechanisms.mechanism import Mechanism
@@ -91,7 +91,7 @@ class NoisyStatistics(Mechanism):
                 noise_both_counts=noise_both_counts,
             )
 
-        return at(least_noise(lambda scale: at(scale).guarantee, target))
+        return at(least_noise(lambda scale: at(scale).guarantee, target, widest=WIDEST_DISCRETE))
 
     @property
     def joint(self) -> bool:
@@ -141,7 +141,5 @@ class NoisyStatistics(Mechanism):
     def _vector(self, value: ArrayLike, count: int | None) -> Integers:
         if (count is None) == (self.relation is ADD_REMOVE):
             raise ValueError("give count, the private number of records, under ADD_REMOVE and only there")
-        n = self.n or count or 0
-        if not (n == n // 1 and n >= 1):  # may be private: not shown
-            raise ValueError("count must be a whole number of records, at least 1")
+        n = table_size(self.n or count or 0)  # an empty table is a neighbour, too
         return self.model.joint(value, n) if self.joint else self.model.check(value, n)

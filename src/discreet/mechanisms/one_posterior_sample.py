@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
-from discreet.families.family import Family, records
+from discreet.families.family import Family, records, table_size
 from discreet.families.parameters import rational
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.ops_laws import SimplexPrior, Temper, TruncatedPosterior, simplex_prior
@@ -157,10 +157,7 @@ class OnePosteriorSample(Mechanism):
         """Return the law that is drawn from. It is PRIVATE: never release it, its moments or its density."""
         if (count is None) == (self.relation is ADD_REMOVE):
             raise ValueError("give count, the private number of records, under ADD_REMOVE and only there")
-        n = self.n or count or 0
-        if not (n == n // 1 and n >= 0):  # may be private: not shown
-            raise ValueError("count must be a whole number of records, at least 0")
-        known = self.model.check(statistic, n) if n else statistic  # an empty table is a neighbour, too
-        updated = simplex_prior(self.model.update(known, n, weight=self.weight))
+        n = table_size(self.n or count or 0)  # the count is private, and an empty table is a neighbour
+        updated = simplex_prior(self.model.update(self.model.check(statistic, n), n, weight=self.weight))
         shift = zip(self.prior.entries, updated.entries, simplex_prior(self.model).entries, strict=True)
         return TruncatedPosterior(tuple(p + new - old for p, new, old in shift), self.lower, self.prior.draw)

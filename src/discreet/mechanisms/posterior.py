@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, singledispatch
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
-from discreet.families.family import Family, records
+from discreet.families.family import Family, records, table_size
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.privacy.certified import Exact, PrecisionError
 from discreet.privacy.composition import compose
@@ -127,7 +127,7 @@ class PosteriorDraw(Mechanism):
         """Return the law that is drawn from. It is PRIVATE: never release it, its moments or its density."""
         if (count is None) == (self.relation is ADD_REMOVE):
             raise ValueError("give count, the private number of records, under ADD_REMOVE and only there")
-        n = records(self.n if count is None else count)
+        n = table_size(self.n or count or 0)  # the count is private, and an empty table is a neighbour
         return self.prior.update(self.prior.check(statistic, n), n, weight=self.weight)
 
 
@@ -143,7 +143,7 @@ class PosteriorDraws(Mechanism):
     q: int
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.q, int) and self.q >= 1):
+        if isinstance(self.q, bool) or not (isinstance(self.q, int) and self.q >= 1):
             raise ValueError(f"the number of draws must be a positive integer, got {self.q!r}")
 
     @property

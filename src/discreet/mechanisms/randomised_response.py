@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.mechanisms.basic import BasicMechanism
 from discreet.mechanisms.calibration import least_noise
-from discreet.mechanisms.checks import bits, probability, whole
+from discreet.mechanisms.checks import bits, fixed_size, probability, whole
 from discreet.mechanisms.laws import finite_divergence
 from discreet.privacy.certified import Exact, ball, ceiling, precision
 from discreet.privacy.guarantees import PureDP
@@ -46,6 +46,7 @@ class RandomizedResponse(BasicMechanism):
     theorem: ClassVar[str] = "Warner 1965; N19 §4.1 (the logarithm of the printed maximum)"
 
     def __post_init__(self) -> None:
+        fixed_size(self.relation, "randomised response")
         probability(self.p, "p, the chance that a 0 is reported as 1,")
         probability(self.q, "q, the chance that a 1 is reported as 0,")
         if Fraction(self.p) + Fraction(self.q) == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self, final
@@ -10,11 +11,13 @@ import numpy as np
 
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.family import records
+from discreet.mechanisms.calibration import largest_budget
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.posterior import DOMINANCE, PosteriorDraw
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation
 from discreet.privacy.guarantees import PureDP, ZeroCDP
-from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
     from discreet.sampling.source import Source
 
-GRID = Fraction(1, 2**20)  # the public grid on which a query's values in [0, 1] are summed exactly
+STEPS = 2**20  # of the public grid on which a query's values in [0, 1] are summed exactly
+GRID = Fraction(1, STEPS)
 
 
 def query_model(alpha: Exact, beta: Exact) -> BetaBernoulli:
@@ -40,6 +44,10 @@ class StatisticalQuery(Mechanism):
 
     query: Callable[[Any], float]
     draw: PosteriorDraw  # over query_model(α, β)
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.draw.model, BetaBernoulli) and self.draw.model.grid <= GRID):
+            raise ValueError("the draw must be over query_model(α, β), whose grid holds values in [0, 1]")
 
     @property
     def guarantee(self) -> Guarantee:
@@ -63,11 +71,17 @@ class _NoisyQuery(Mechanism):
         object.__setattr__(self, "n", records(self.n))
         if self.relation is not SUBSTITUTE:
             raise ValueError("a query's mean divides by n, which is public only under SUBSTITUTE")
+        _ = self.noise  # a budget whose noise would not fit is refused here, not at the release
 
-    def _noisy_mean(self, value: Iterable[Any], noise: int) -> float:
-        model = query_model(1, 1)
-        total = int(model.statistic(_answers(self.query, value, self.n))[0]) + noise
-        return float(Fraction(total) * GRID / self.n)
+    @property
+    @abstractmethod
+    def noise(self) -> DiscreteLaplace | DiscreteGaussian:
+        """The integer noise on the sum, in steps of the grid."""
+
+    def release(self, value: Iterable[Any], source: Source | None = None) -> float:
+        """Answer with the noisy sum over n."""
+        total = query_model(1, 1).statistic(_answers(self.query, value, self.n))
+        return float(Fraction(int(self.noise.release(total, source)[0])) * GRID / self.n)
 
 
 @final
@@ -84,15 +98,15 @@ class LaplaceQuery(_NoisyQuery):
     def guarantee(self) -> Guarantee:
         return PureDP(self.epsilon, relation=self.relation)
 
+    @property
+    def noise(self) -> DiscreteLaplace:
+        return DiscreteLaplace(STEPS, STEPS / Fraction(self.epsilon), relation=self.relation)
+
     @classmethod
-    def calibrate(cls, query: Callable[[Any], float], *, n: int, target: PureDP) -> Self:
-        return cls(query, n=n, epsilon=target.loss, relation=target.relation)
-
-    def release(self, value: Iterable[Any], source: Source | None = None) -> float:
-        from discreet.sampling.exact import discrete_laplace  # noqa: PLC0415 - pulls in the samplers
-
-        scale = 1 / (GRID * Fraction(self.epsilon))
-        return self._noisy_mean(value, int(discrete_laplace(source or SYSTEM, scale, 1)[0]))
+    def calibrate(cls, query: Callable[[Any], float], *, n: int, target: Guarantee) -> Self:
+        """Spend the largest ε that is proved to meet the target."""
+        best = largest_budget(lambda e: PureDP(e, relation=target.relation), target)
+        return cls(query, n=n, epsilon=best, relation=target.relation)
 
 
 @final
@@ -109,23 +123,27 @@ class GaussianQuery(_NoisyQuery):
     def guarantee(self) -> Guarantee:
         return ZeroCDP(self.rho, relation=self.relation)
 
+    @property
+    def noise(self) -> DiscreteGaussian:
+        return DiscreteGaussian(STEPS, STEPS**2 / (2 * Fraction(self.rho)), relation=self.relation)
+
     @classmethod
-    def calibrate(cls, query: Callable[[Any], float], *, n: int, target: ZeroCDP) -> Self:
-        return cls(query, n=n, rho=target.rho, relation=target.relation)
-
-    def release(self, value: Iterable[Any], source: Source | None = None) -> float:
-        from discreet.sampling.exact import discrete_gaussian  # noqa: PLC0415 - pulls in the samplers
-
-        variance = 1 / (2 * GRID**2 * Fraction(self.rho))
-        return self._noisy_mean(value, int(discrete_gaussian(source or SYSTEM, variance, 1)[0]))
+    def calibrate(cls, query: Callable[[Any], float], *, n: int, target: Guarantee) -> Self:
+        """Spend the largest ρ that is proved to meet the target."""
+        best = largest_budget(lambda rho: ZeroCDP(rho, relation=target.relation), target)
+        return cls(query, n=n, rho=best, relation=target.relation)
 
 
 def _answers(query: Callable[[Any], float], value: Iterable[Any], n: int | None) -> np.ndarray[Any, Any]:
-    """φ over the records; errors show neither a record nor an answer."""
-    try:
-        answers = np.array([query(x) for x in value], dtype=np.float64)
-    except Exception:  # noqa: BLE001 - whatever the query raises may carry the record
-        raise ValueError("the query failed on some record; it must map every record to [0, 1]") from None
+    """φ over the records; where it fails the answer is 0: an error would tell of a record, unpaid."""
+    answers = np.array([_answer(query, x) for x in value], dtype=np.float64)
     if len(answers) != n:
         raise ValueError("the number of records is not the public n that the query was declared for")
     return answers
+
+
+def _answer(query: Callable[[Any], float], record: object) -> float:
+    try:
+        return float(query(record))
+    except Exception:  # noqa: BLE001 - whatever went wrong depends on a private record
+        return 0.0
