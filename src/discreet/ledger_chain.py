@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from dataclasses import asdict, dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, final
 
 if TYPE_CHECKING:
@@ -113,19 +114,18 @@ def checked(entries: Iterable[Entry], head: Head, scopes: Mapping[str, tuple[str
     """Walk the chain: every link, the head, every budget and every sum; raise at the first that is off."""
     walked = Head(0, GENESIS)
     opened: dict[str, str] = {}
-    sums: dict[str, list[int]] = {}
+    sums: dict[str, list[int]] = defaultdict(list)
     amounts: dict[str, Mapping[str, list[int]]] = defaultdict(dict)
     for entry in entries:
         _check_link(entry, walked)
         content = entry.content
         if entry.kind == "scope":
             opened[entry.id] = canonical(content["budget"])
-            sums[entry.id] = [0] * len(scopes[entry.id][1]) if entry.id in scopes else []
         if entry.kind == "charge":
             amounts[entry.id] = content["amounts"]
         sign = {"charge": 1, "refund": -1}.get(entry.kind, 0)
         for scope, price in amounts[entry.id].items() if sign else ():
-            sums[scope] = [a + sign * b for a, b in zip(sums[scope], price, strict=True)]
+            sums[scope] = [a + sign * b for a, b in zip_longest(sums[scope], price, fillvalue=0)]
         walked = Head(entry.position, entry.hash)
     if walked != head:
         raise TamperedError(
@@ -156,5 +156,5 @@ def _check_scopes(
     for name, (budget, lanes) in scopes.items():
         if budget != opened[name]:
             raise TamperedError(f"the budget of scope {name!r} was changed")
-        if lanes != sums[name]:
+        if any(a != b for a, b in zip_longest(lanes, sums[name], fillvalue=0)):
             raise TamperedError(f"what scope {name!r} spent is not the sum of its charges")

@@ -116,10 +116,11 @@ def connected(url: URL) -> Engine:
         event.listen(engine, "connect", _sqlite_durable)
         event.listen(engine, "begin", _sqlite_begin)
         return engine
-    options = f"-c synchronous_commit=on -c lock_timeout={PATIENCE}s -c client_min_messages=warning"
+    asked = url.query.get("options", "")
+    options = f"{asked} -c synchronous_commit=on -c lock_timeout={PATIENCE}s"
     try:
         return create_engine(
-            url,
+            url.difference_update_query(["options"]),
             isolation_level="READ COMMITTED",
             pool_pre_ping=True,
             hide_parameters=True,

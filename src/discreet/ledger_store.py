@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from discreet.privacy.filters import Spending
 
 
+PAGE = 1000
 ONLY_ROW = select(LEDGER).where(LEDGER.c.one == 1)
 
 
@@ -209,11 +210,14 @@ def _closed(engine: Engine, owner: int) -> None:
     engine.dispose(close=owner == os.getpid())
 
 
-def rows(connection: Connection, since: int = 0) -> Iterator[Entry]:
-    """Stream the entries in order."""
-    query = select(ENTRIES).where(ENTRIES.c.position > since).order_by(ENTRIES.c.position)
-    for row in connection.execution_options(yield_per=1000).execute(query):
-        yield Entry(**row._mapping)  # noqa: SLF001
+def rows(connection: Connection) -> Iterator[Entry]:
+    """Stream the entries in order, a page at a time: a ledger need not fit in memory to be checked."""
+    last: int | None = 0
+    while last is not None:
+        query = select(ENTRIES).where(ENTRIES.c.position > last).order_by(ENTRIES.c.position).limit(PAGE)
+        page = [Entry(**row._mapping) for row in connection.execute(query)]  # noqa: SLF001
+        yield from page
+        last = page[-1].position if page else None
 
 
 def scope_names(connection: Connection) -> tuple[str, ...]:

@@ -30,15 +30,15 @@ def postgres():
 
 
 @pytest.fixture(scope="session")
-def new_database(postgres):
+def new_schema(postgres):
     numbers = itertools.count()
-    engine = create_engine(located(postgres), isolation_level="AUTOCOMMIT")
+    engine = create_engine(located(postgres))
 
     def fresh():
         name = f"ledger_{next(numbers)}"
-        with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
-        return postgres.replace("/postgres?", f"/{name}?")
+        with engine.begin() as connection:
+            connection.execute(text(f"CREATE SCHEMA {name}"))
+        return f"{postgres}&options=-csearch_path%3D{name}"
 
     yield fresh
     engine.dispose()
@@ -49,7 +49,7 @@ def place(request, tmp_path):
     """A path or URL where no ledger is yet, once on each engine."""
     if request.param == "sqlite":
         return str(tmp_path / "budget.db")
-    return request.getfixturevalue("new_database")()
+    return request.getfixturevalue("new_schema")()
 
 
 @pytest.fixture
