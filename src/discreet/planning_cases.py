@@ -94,7 +94,7 @@ def default_size(model: Family) -> int:
 @default_size.register(ScalarFamily)
 def _(model: ScalarFamily) -> int:
     del model
-    return 2000
+    return 5000
 
 
 @default_size.register(DirichletLaw)

@@ -43,9 +43,17 @@ class Wanted:
     seed: int
 
     def __post_init__(self) -> None:
-        if not 0 < self.width < math.inf:
-            raise ValueError(f"width must be a finite number above 0, got {self.width!r}")
+        if not self.width > 0:
+            raise ValueError(f"width must be a number above 0, got {self.width!r}")
         checked_level(self.coverage)
+
+    def met(self, model: Family, n: int, calibrate: Callable[[], Mechanism]) -> bool:
+        """Whether the target can be met and the interval is narrow enough; a family not proved is refused."""
+        try:
+            mechanism = calibrate()
+        except Unreachable:
+            return False
+        return self.width == math.inf or self.predicted(model, n, mechanism) <= self.width
 
     def predicted(self, model: Family, n: int, mechanism: Mechanism | None) -> float:
         """Predicted width, averaged over the chosen coordinates; None asks for the exact posterior."""
@@ -81,19 +89,24 @@ def epsilon_for(
     seed: int = 0,
     **options: Any,  # noqa: ANN401 - the mechanism's own: noise=, truncation=
 ) -> float:
-    """Least ε, to 0.2 %, at which the mechanism's honest interval is narrow enough, with pure DP or at δ."""
+    """Least ε, to 0.2 % of bisection, at which the mechanism's honest interval is narrow enough.
+
+    Pure DP for δ = 0. Simulated nodes add their own error, a percent or two; more `simulations` lower it.
+    """
     wanted = Wanted(width, coverage, truth, public_sample, coordinates, simulations, seed)
     refuse_what_data_cannot(wanted, model, n)
     size = None if relation is ADD_REMOVE else n
 
+    def calibrate(epsilon: float) -> Mechanism:
+        pure = PureDP(epsilon, relation=relation)
+        target = pure if delta == 0 else ApproxDP(epsilon, delta, relation=relation)
+        return _calibrated(mechanism, model, size, target, options)
+
     def holds(epsilon: float) -> bool:
-        target = (
-            PureDP(epsilon, relation=relation) if delta == 0 else ApproxDP(epsilon, delta, relation=relation)
-        )
-        found = _calibrated(mechanism, model, size, target, options)
-        return wanted.predicted(model, n, found) <= width
+        return wanted.met(model, n, lambda: calibrate(epsilon))
 
     if not holds(MOST_EPSILON):
+        calibrate(MOST_EPSILON)  # says why, where the target itself is out of reach
         raise Unreachable(
             f"{mechanism} does not reach a {coverage:.0%} interval of width {width:g} with n = {n} even at "
             f"ε = {MOST_EPSILON:g}; ask for a wider one, more records or another mechanism"
@@ -115,20 +128,23 @@ def n_for(
     seed: int = 0,
     **options: Any,  # noqa: ANN401
 ) -> int:
-    """Least number of records, to 0.2 %, with which the mechanism's honest interval is narrow enough."""
+    """Least number of records, to 0.2 % of bisection, with which the honest interval is narrow enough."""
     wanted = Wanted(width, coverage, truth, public_sample, coordinates, simulations, seed)
 
-    def holds(n: float) -> bool:
-        size = None if target.relation is ADD_REMOVE else int(n)
-        found = _calibrated(mechanism, model, size, target, options)
-        return wanted.predicted(model, int(n), found) <= width
+    def calibrate(n: int) -> Mechanism:
+        size = None if target.relation is ADD_REMOVE else n
+        return _calibrated(mechanism, model, size, target, options)
+
+    def holds(n: int) -> bool:
+        return wanted.met(model, n, lambda: calibrate(n))
 
     low, high = 0, 1
     while not holds(high):
         if high >= MOST_RECORDS:
+            calibrate(high)
             raise Unreachable(
                 f"{mechanism} does not reach a {coverage:.0%} interval of width {width:g} at {target!r} with "
-                "up to 2^40 records: clipping or the knob sets a floor; ask for a wider one or a weaker target"
+                "up to 2^40 records: clipping or the knob sets a floor; ask for less width or less privacy"
             )
         low, high = high, 4 * high
     while high - low > max(1, high // 500):
@@ -158,17 +174,13 @@ def public_records_for(
     """
     if width is None and mechanism == "direct" and not options:
         return public_records_needed(model, n=n, target=target, batch=batch)
-    wanted = None if width is None else Wanted(width, coverage, truth, None, None, simulations, seed)
+    wanted = Wanted(math.inf if width is None else width, coverage, truth, None, None, simulations, seed)
     statistic, size = even_batch(model) if batch is None else (model.check(*batch), batch[1])
     private = None if target.relation is ADD_REMOVE else n
 
     def holds(copies: int) -> bool:
         prior = model if copies == 0 else model.update(copies * statistic, copies * size)
-        try:
-            found = _calibrated(mechanism, prior, private, target, options)
-        except Unreachable:
-            return False
-        return wanted is None or wanted.predicted(prior, n, found) <= wanted.width
+        return wanted.met(prior, n, lambda: _calibrated(mechanism, prior, private, target, options))
 
     return _least_copies(holds, f"{mechanism} does not meet {target!r} at the width asked for") * size
 

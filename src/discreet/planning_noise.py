@@ -29,7 +29,7 @@ def _discrete_laplace_quantile(scale: float, u: Floats) -> Floats:
     above = 1 + np.exp(-1 / scale)
     left = np.ceil(scale * np.log(u * above))
     right = np.ceil(-scale * np.log((1 - u) * above) - 1)
-    return np.where(u * above <= 1, left, np.maximum(right, 0))
+    return np.asarray(np.where(u * above <= 1, left, np.maximum(right, 0)))
 
 
 def _discrete_gaussian_quantile(scale: float, u: Floats) -> Floats:

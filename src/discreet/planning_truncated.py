@@ -29,7 +29,7 @@ class TruncatedBeta(Marginal):
 
     @cached_property
     def _window(self) -> tuple[Floats, Floats]:
-        """For a, b ≥ 1 the log density is concave: below its tangent at a boundary, Gaussian near its mean."""
+        """For a, b ≥ 1 the log density is concave: below its tangent at an edge, Gaussian near its mean."""
         total = self.a + self.b
         mean = self.a / total
         centre = np.clip(mean, self.lower, self.upper)
