@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import weakref
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -193,14 +194,14 @@ class Store:
     def _guarded(self, doing: str) -> Iterator[None]:
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             raise LedgerUnavailableError(
                 f"could not {doing} in {self.name}: {_reason(error)}; it is not acknowledged, so nothing may "
                 "be released; asking again under the same charge id is safe"
             ) from error
 
 
-def _reason(error: SQLAlchemyError) -> str:
+def _reason(error: Exception) -> str:
     """Give the driver's own words, first line only."""
     lines = str(getattr(error, "orig", None) or error).splitlines()
     return lines[0] if lines else type(error).__name__
