@@ -182,9 +182,7 @@ def odds(release: Release) -> list[Json]:
 
 
 def _rows(question: str, own: Guarantee, target: Guarantee) -> list[Json]:
-    pure = min(own.epsilon(0), target.epsilon(0))
-    failure = 0.0 if pure < math.inf else FAILURE
-    loss = min(pure, loss_bound(own, failure), loss_bound(target, failure))
+    loss, failure = _surest(own, target)
     return [
         {
             "question": question,
@@ -196,6 +194,14 @@ def _rows(question: str, own: Guarantee, target: Guarantee) -> list[Json]:
         }
         for prior in PRIORS
     ]
+
+
+def _surest(own: Guarantee, target: Guarantee) -> tuple[float, float]:
+    """A bound on the loss and how likely it fails: never, if possible; else FAILURE; else 4δ of the promise."""
+    slack = max(float(g.disclosure()[0]) for g in (own, target))
+    failures = (0.0, FAILURE, min(4 * slack, 0.5))
+    bounds = ((min(loss_bound(own, f), loss_bound(target, f)), f) for f in failures)
+    return next((pair for pair in bounds if pair[0] < math.inf), (math.inf, 0.0))
 
 
 def _odds_words(question: str, before: float, after: float, failure: float) -> str:

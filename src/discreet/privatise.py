@@ -19,6 +19,7 @@ from discreet.privacy.serial import to_json
 from discreet.release import Release
 from discreet.release_json import canonical, plain
 from discreet.statistics import bounded
+from discreet.tables.errors import TableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -226,7 +227,7 @@ def kept(receipt: Receipt, work: Callable[[], T]) -> T:
         return work()
     except KeyboardInterrupt:
         failure: BaseException = Interrupted(f"interrupted: {_kept(receipt)}", receipt.id)
-    except LedgerError as error:
+    except (LedgerError, TableError) as error:  # these hold nothing private
         failure = ChargeKept(f"{error}; {_kept(receipt)}", receipt.id)
     except Exception as error:  # noqa: BLE001 - whatever an engine raises may quote rows
         kind = type(error).__name__
@@ -265,11 +266,13 @@ def computed(
 
 
 def provenance(table: Table) -> dict[str, Any]:
-    """Copy what is public about the table."""
+    """Copy what is public about the table: filters and derivations too, chosen without looking."""
+    named = [f"{name} = {expression!r}" for name, expression in table.derived.items()]
+    selection = [*named, *(f"where {predicate!r}" for predicate in table.filters)]
     return {
         "unit": table.unit,
         "columns": tuple(table.columns),
-        "selection": table.selection,
+        "selection": "; ".join(selection) or None,
         "schema_hash": table.schema.hash,
         "schema_text": canonical(table.schema.to_dict()),
     }

@@ -20,7 +20,8 @@ SHARES = (
     Fraction(1, 2**14),
     Fraction(1, 2**10),
     Fraction(1, 2**7),
-    Fraction(1, 2**4),
+    Fraction(1, 2**5),
+    Fraction(1, 2**3),
     Fraction(1, 2),
 )
 

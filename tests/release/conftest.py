@@ -1,0 +1,68 @@
+"""A table in memory that stands in for a real one, so that every family can walk the line."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.ledger import Ledger
+from discreet.privacy.guarantee import SUBSTITUTE
+from discreet.privacy.guarantees import ApproxDP
+from discreet.tables.schema import Binary, Schema
+
+
+@dataclass(frozen=True)
+class Counted:
+    values: Any
+    n: int
+
+
+@dataclass(frozen=True)
+class Statistic:
+    model: Any
+    relation: Any
+    n: int | None
+    rows_per_unit: int
+    data: Any = field(repr=False)
+    events: list = field(repr=False, compare=False)
+
+    def read(self):
+        self.events.append("read")
+        if isinstance(self.data, BaseException):
+            raise self.data
+        return Counted(self.model.statistic(self.data), len(self.data))
+
+
+@dataclass(frozen=True)
+class InMemory:
+    data: Any = field(repr=False)
+    rows_per_unit: int = 1
+    unit: str | None = None
+    n: int | None = None
+    schema: Schema = field(default=Schema({"smoker": Binary()}))
+    columns: tuple = ("smoker",)
+    filters: tuple = ()
+    derived: dict = field(default_factory=dict)
+    events: list = field(default_factory=list, repr=False, compare=False)
+
+    def bounded(self, model, relation):
+        public = (self.n or len(self.data)) if relation is SUBSTITUTE else None
+        return Statistic(model, relation, public, self.rows_per_unit, self.data, self.events)
+
+
+@pytest.fixture
+def memory(monkeypatch):
+    monkeypatch.setattr("discreet.privatise.bounded", lambda table, model, relation: table.bounded(model, relation))
+    return InMemory
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with Ledger.open(tmp_path / "budget.db", budget=ApproxDP(4, 1e-5)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def smokers():
+    return np.array([1, 0, 0, 1, 0] * 40)
