@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from discreet.sampling.compiled import inlined
 from discreet.sampling.elementary import EXP_ERROR, EXP_RANGE, LOG_ERROR, exp, log
 from discreet.sampling.strips import LOG_LEVEL_ERROR, LOG_LEVELS, QUICK, TABLE, TAIL
 
@@ -28,14 +28,14 @@ _LOW12, _SIGN, _LOW32 = np.uint64(4095), np.uint64(4096), np.uint64(0xFFFFFFFF)
 _13, _32, _51 = np.uint64(13), np.uint64(32), np.uint64(51)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def uniform(word: int, u: float, w: float) -> tuple[float, float]:
     """U = x(1 ± e): converting the word errs by u, its unseen bits by 1/k"""
     k = float(word)
     return k * _WORD, 2.0 * u + w / k
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def log_uniform(word: int, u: float, w: float) -> tuple[float, float]:
     """Ln U = y ± e, with e = inf where U is too coarse"""
     x, ex = uniform(word, u, w)
@@ -45,7 +45,7 @@ def log_uniform(word: int, u: float, w: float) -> tuple[float, float]:
     return y, 1.01 * ex - LOG_ERROR * u * y
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def log_half(half: int, u: float, w: float) -> tuple[float, float]:
     """Ln U = y ± e for a uniform of 32 bits"""
     k = float(half)
@@ -56,7 +56,7 @@ def log_half(half: int, u: float, w: float) -> tuple[float, float]:
     return y, 1.01 * e - LOG_ERROR * u * y
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def normal(word: int, half: int, u: float, w: float) -> tuple[int, float, float]:
     """(decision, z, relative error) of a proposal from strips.py, accepted by the 32 bits `half`"""
     strip = np.int64(TABLE[word & _LOW12])
@@ -86,7 +86,7 @@ def normal(word: int, half: int, u: float, w: float) -> tuple[int, float, float]
     return (REJECT if gap < -margin else UNSURE), 0.0, 0.0
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def log_acceptance(
     z: float, ez: float, x: float, ex: float, t: float, et: float, d: float, ed: float, u: float
 ) -> tuple[float, float]:
@@ -120,7 +120,7 @@ def log_acceptance(
     return h, 1.01 * (eh + abs(h) * u)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def gamma(
     row: Words,
     a: float,
@@ -160,7 +160,7 @@ def gamma(
     return boosted(row[2], a, g, e, u, w) if boost else (ACCEPT, g, 0, e)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def boosted(word: int, a: float, g: float, e: float, u: float, w: float) -> tuple[int, float, int, float]:
     """G·exp(ln U/a)"""
     level, el = log_uniform(word, u, w)

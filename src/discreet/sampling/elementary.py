@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from discreet.sampling.compiled import inlined
 
 ROUNDOFF = 2.0**-53
 LOG_ERROR = 16.0  # |log(x) − ln x| ≤ 16u·|ln x|
@@ -25,7 +26,7 @@ _ONE = np.int64(1023 << 52)
 _HALF_ROOT = 1.4142135623730951
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def log(x: float) -> float:
     """Return ln x for a normal x > 0: x = 2ⁿm, m ∈ [√½, √2), ln m = 2 artanh(s), s = (m−1)/(m+1).
 
@@ -58,7 +59,7 @@ def log(x: float) -> float:
     return float(n) * _LN2_HIGH + (float(n) * _LN2_LOW + tail)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def exp(y: float) -> tuple[float, int]:
     """Return m, n such that m·2ⁿ = eʸ, m ∈ [0.7, 1.42), for |y| ≤ EXP_RANGE.
 

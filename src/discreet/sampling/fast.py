@@ -8,9 +8,9 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from discreet.sampling.attempts import ACCEPT, COARSE, REJECT, UNSURE, gamma, log_uniform, normal
+from discreet.sampling.compiled import inlined, kernel
 from discreet.sampling.elementary import LOG_ERROR, log
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _FLOAT24 = np.int64(~((1 << 29) - 1))
 _SIGNED = 2.0**-63
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def gammas(
     words: Words,
     shapes: Floats,
@@ -63,14 +63,14 @@ def gammas(
     return i, row, REJECT
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def normals(words: Words, z: Floats, e: Floats, decisions: Decisions, u: float, w: float) -> None:
     """Judge every row."""
     for i in range(words.shape[0]):
         decisions[i], z[i], e[i] = normal(words[i, 0], words[i, 1] >> np.uint64(32), u, w)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def shorten(
     g: Floats, n: Integers, e: Floats, factor: float, shift: int, draws: Floats, sure: Flags, u: float
 ) -> None:
@@ -83,7 +83,7 @@ def shorten(
         draws[i] = saturate(low, n[i] + shift)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def saturate(bits: int, power: int) -> float:
     """Return the double of these bits times 2^power in {0} ∪ [2^-1000, 2^1000]; it is normal and positive."""
     exponent = (bits >> 52) - 1022 + power
@@ -92,13 +92,13 @@ def saturate(bits: int, power: int) -> float:
     return 2.0**1000 if exponent > 1000 else np.int64(bits + (power << 52)).view(np.float64)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def lowered(value: float, power: int) -> float:
     """value·2^power for power ≤ 0, at least about 2^-1000·value"""
     return value * np.int64((max(power, -1000) + 1023) << 52).view(np.float64)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def shares(g: Floats, n: Integers, e: Floats, x: Floats, ex: Floats, u: float) -> None:
     """Set x_i = G_i/ΣG for one vector; the sum is compensated (TwoSum), erring by u + (K·u)²
 
@@ -123,7 +123,7 @@ def shares(g: Floats, n: Integers, e: Floats, x: Floats, ex: Floats, u: float) -
         ex[i] = 1.01 * (e[i] + es + 4.0 * u)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def dirichlets(
     g: Floats, n: Integers, e: Floats, width: int, bits: int, cells: Integers, sure: Flags, u: float
 ) -> None:
@@ -139,7 +139,7 @@ def dirichlets(
             sure[start + i] = decision == ACCEPT
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def betas(
     g: Floats,
     n: Integers,
@@ -169,7 +169,7 @@ def betas(
             cells[v], decisions[v] = cell(x * scale, margin * scale + 2.0**-800)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def inside(x: float, margin: float, lower: float, upper: float, u: float) -> int:
     """Decide lower < x < upper; 0 and 1 bound nothing"""
     under, over = lower - x, x - upper
@@ -181,7 +181,7 @@ def inside(x: float, margin: float, lower: float, upper: float, u: float) -> int
     return ACCEPT
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def cell(y: float, margin: float) -> tuple[int, int]:
     """⌊y + ½⌋ if certain"""
     k = math.floor(y + 0.5)
@@ -189,7 +189,7 @@ def cell(y: float, margin: float) -> tuple[int, int]:
     return np.int64(k), ACCEPT if sure else UNSURE
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def tilted(
     words: Words,
     line: Floats,
@@ -241,7 +241,7 @@ def tilted(
             cells[i], decisions[i] = cell(x * scale, (margin + 2.0 * u) * scale)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def log_ratio(p: float, ep: float, u: float) -> tuple[float, float]:
     """ln(1 + p), p ± ep"""
     t = 1.0 + p
@@ -252,7 +252,7 @@ def log_ratio(p: float, ep: float, u: float) -> tuple[float, float]:
     return y, 1.01 * et / t + LOG_ERROR * u * abs(y)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def laplace(word: int, scale: float, u: float, w: float) -> tuple[int, int]:
     """±⌊−s ln U⌋, −0 rejected: the low bit is the sign, the other 63 are U"""
     k = float(word >> np.uint64(1))
@@ -270,14 +270,14 @@ def laplace(word: int, scale: float, u: float, w: float) -> tuple[int, int]:
     return np.int64(m), ACCEPT
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def laplaces(words: Words, scale: float, draws: Integers, decisions: Decisions, u: float, w: float) -> None:
     """P(x) ∝ exp(−|x|/scale)"""
     for i in range(words.shape[0]):
         draws[i], decisions[i] = laplace(words[i, 0], scale, u, w)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def gaussians(
     words: Words, variance: float, scale: float, draws: Integers, decisions: Decisions, u: float, w: float
 ) -> None:

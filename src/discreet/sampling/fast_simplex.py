@@ -8,9 +8,9 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from discreet.sampling.attempts import ACCEPT, REJECT, UNSURE, log_uniform
+from discreet.sampling.compiled import inlined, kernel
 from discreet.sampling.fast import cell, log_ratio, shares
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.sampling.source import Words
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def held(
     words: Words,
     rates: Floats,
@@ -65,7 +65,7 @@ def held(
             decisions[i] = REJECT if gap < -margin else UNSURE
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@inlined
 def over_floor(x: float, ex: float, floor: float, u: float) -> int:
     """Decide x > floor"""
     margin = 1.01 * ex + 3.0 * u * floor
@@ -74,7 +74,7 @@ def over_floor(x: float, ex: float, floor: float, u: float) -> int:
     return REJECT if floor - x > margin else UNSURE
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def free(
     g: Floats,
     n: Integers,
