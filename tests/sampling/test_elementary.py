@@ -96,7 +96,7 @@ def test_normal_enclosures_hold_the_ideal_draw():
 
 
 def test_the_kernel_cache_follows_every_source(monkeypatch, tmp_path):
-    """A changed bound anywhere files the machine code elsewhere, and what imports numba is all in the digest"""
+    """A change in any source files the machine code elsewhere; all that is compiled is in the digest"""
     here = Path(compiled.__file__).parent
     uses = {
         p.stem for p in here.glob("*.py") if "numba import" in p.read_text() or "@kernel" in p.read_text()
