@@ -1,0 +1,102 @@
+"""The privacy curve δ(ε) of a release, with what was promised marked on it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.report.markup import Html, joined
+from discreet.report.numbers import upward
+from discreet.report.pictures import tick
+from discreet.report.svg import Axis, area, bottom_axis, curve, dot, legend, line, responsive, words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.release import Release
+
+POINTS = 40
+DEEPEST = -12.0  # δ below 10⁻¹² is drawn at the bottom
+FAR = 40.0  # no ε beyond it is worth a picture
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def promised_points(promised: Mapping[str, Any]) -> list[tuple[float, float]]:
+    """(ε, δ) as the certificate lists them; δ = 0 where the promise is pure."""
+    rows = [
+        (row["epsilon"], row["delta"]) for row in promised["epsilon_at_delta"] if row["epsilon"] is not None
+    ]
+    pure = promised["pure_epsilon"]
+    return rows + ([(pure, 0.0)] if pure is not None else [])
+
+
+def target_point(promised: Mapping[str, Any]) -> tuple[float, float] | None:
+    """(ε, δ) of a target of that kind; None for a target of another kind."""
+    target = promised["target"]
+    if target["kind"] not in {"ApproxDP", "PureDP"}:
+        return None
+    return _number(target["epsilon"]), _number(target.get("delta", 0.0))
+
+
+def _number(written: float | str) -> float:
+    """Read a number as certificates write it: a double, or p/q where no double is exact."""
+    top, _, bottom = str(written).partition("/")
+    return float(top) / float(bottom or 1)
+
+
+def delta_at(release: Release, epsilon: float) -> float:
+    """Both promises hold, so the smaller δ does."""
+    return min(release.guarantee.delta(epsilon), release.target.delta(epsilon))
+
+
+def privacy_curve(release: Release, promised: Mapping[str, Any]) -> Html:
+    known = promised_points(promised)
+    target = target_point(promised)
+    seen = [epsilon for epsilon, _ in [*known, *([target] if target else [])]]
+    end = min(1.12 * max(seen, default=8.0), FAR)
+    at = sorted({*np.linspace(0, end, POINTS).tolist(), *(e for e in seen if e < end)})
+    points = [(e, delta_at(release, e)) for e in at]
+    marks = [target] if target else known[1:2]
+
+    def draw(width: int) -> tuple[float, Html]:
+        across, up = Axis(0, end, 48, width - 10), Axis(DEEPEST, 0, 270, 34)
+        path = [(across.at(e), up.at(_log(d))) for e, d in points]
+        step = across.ticks()[1]
+        keys = [("line", "posterior", "δ(ε)"), ("dot", "promise", "what was promised")]
+        parts = [
+            bottom_axis(across, 270, 34, lambda e: tick(e, step), "ε"),
+            _powers(up, 48, width - 10),
+            area(path, 270, "interval"),
+            curve(path, "posterior"),
+            *(_mark(across, up, mark, width) for mark in marks),
+            legend(keys, 48, 16),
+        ]
+        return 314, joined(parts)
+
+    story = "; ".join(f"at δ = {d:g}, ε = {upward(e)}" for e, d in known)
+    return responsive("privacy", "How δ falls as ε grows", f"Certified: {story}.", draw)
+
+
+def _log(delta: float) -> float:
+    return max(DEEPEST, math.log10(delta)) if delta > 0 else DEEPEST
+
+
+def _powers(up: Axis, left: float, right: float) -> Html:
+    parts: list[Html] = [words(left - 40, 24, "δ", "name")]
+    for power in range(int(DEEPEST), 1, 3):
+        y = up.at(power)
+        said = "1" if power == 0 else "10" + str(power).translate(SUPERSCRIPT)
+        parts += [line(left, y, right, y, "grid"), words(left - 6, y + 4, said, "tick", "end")]
+    return joined(parts)
+
+
+def _mark(across: Axis, up: Axis, mark: tuple[float, float], width: int) -> Html:
+    """The promised point, its words on the side that has room."""
+    x, y = across.at(mark[0]), up.at(_log(mark[1]))
+    said = f"ε = {upward(mark[0], 4)}, δ = {mark[1]:g}"
+    left = x > width / 2
+    above = y > 200
+    place = (x - 10 if left else x + 10, y - 10 if above else y + 20)
+    return joined([dot(x, y, 5.5, "promise"), words(*place, said, "marked", "end" if left else "start")])

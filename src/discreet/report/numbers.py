@@ -1,0 +1,60 @@
+"""Numbers for people: promises rounded up and never down, estimates to the digits that their width supports."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import TYPE_CHECKING
+
+from discreet.report.markup import Html, element
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DIGITS = 6
+NONE = "—"
+
+
+def certified(value: float | None) -> Html | str:
+    """Show a promise at six digits, rounded up, with the very double beside it for programs."""
+    if value is None:
+        return NONE
+    return element("data", upward(value), value=repr(value))
+
+
+def upward(value: float, digits: int = DIGITS) -> str:
+    """The least decimal of so many digits at or above the value."""
+    if not math.isfinite(value):
+        return "unbounded"
+    near = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
+    return f"{near.normalize():g}" if near else "0"
+
+
+def share_upward(probability: float) -> Html:
+    """A probability that was promised, in percent, rounded up at two decimals."""
+    percent = (Decimal(probability) * 100).quantize(Decimal("0.01"), ROUND_CEILING)
+    return element("data", f"{min(percent, Decimal(100)).normalize():f} %", value=repr(probability))
+
+
+def decimals(width: float) -> int:
+    """How many places show three digits of a width."""
+    if not (0 < width < math.inf):
+        return 3
+    return min(12, max(0, 2 - math.floor(math.log10(width))))
+
+
+def shown(value: float, places: int, *, percent: bool = False) -> str:
+    """An estimate; large and tiny ones in powers of ten, undefined ones as a dash."""
+    if not math.isfinite(value):
+        return NONE
+    if percent:
+        return f"{100 * value:.{max(0, places - 2)}f} %"
+    if value and not 1e-4 <= abs(value) < 1e9:
+        return f"{value:.3e}"
+    return f"{value:,.{places}f}".replace(",", " ").replace("-", "−")
+
+
+def places_for(widths: Iterable[float]) -> int:
+    """One number of places for a column: that of its narrowest interval, but at most five digits more."""
+    good = [width for width in widths if 0 < width < math.inf]
+    return min(decimals(min(good)), decimals(max(good)) + 2) if good else 3

@@ -1,0 +1,218 @@
+"""What the next record would look like under the posterior, as the family's likelihood says, unclipped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from discreet.report.markup import Html, element, joined, paragraphs, table
+from discreet.report.numbers import places_for, shown
+from discreet.report.pictures import bars, tick
+from discreet.report.subject import quoted
+from discreet.report.summary import LEVEL, shown_first
+from discreet.report.svg import Axis, area, bottom_axis, box, curve, line, responsive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.families.family import Family, Floats
+    from discreet.release import Release
+    from discreet.report.subject import Group, Subject
+
+MOST_BARS, MOST_ROWS, FINE = 50, 12, 4096
+TAIL = (1 - LEVEL) / 2
+
+
+def predictive(release: Release, subject: Subject, posterior: Family) -> Html | None:
+    """Draw the posterior predictive; None for a family that nobody described yet."""
+    show = PREDICTIVES.get(release.model.name)
+    return None if show is None else show(release, subject, posterior)
+
+
+# --- categories ------------
+def _true_or_false(release: Release, subject: Subject, posterior: Family) -> Html:
+    if getattr(release.model, "grid", 1) != 1:
+        return paragraphs(
+            "Records lie between 0 and 1 and enter through a pseudo-likelihood, which predicts no single record; "
+            "the average above is what it estimates."
+        )
+    share = float(np.exp(posterior.log_predictive(1)))
+    name = quoted(release.columns[0]) if release.columns else "it"
+    said = f"In the next record, {name} is true with probability {100 * share:.1f} %."
+    rows = [("true", share), ("false", 1 - share)]
+    return _figure(bars("predictive", subject.title, rows), said)
+
+
+def _categories(release: Release, subject: Subject, posterior: Family) -> Html:
+    (group,) = subject.groups
+    shares = np.asarray(posterior.mean(), dtype=np.float64)
+    trials = getattr(release.model, "trials", None)
+    best = group.labels[int(shares.argmax())]
+    said = (
+        f"The next record is most likely {best}, with probability {100 * shares.max():.1f} %."
+        if trials is None
+        else f"Of the {trials} items of the next record, {trials * shares.max():.2f} are expected to be {best}."
+    )
+    return _figure(bars("predictive", subject.title, _largest(group, shares)), said)
+
+
+def _largest(group: Group, shares: Floats) -> list[tuple[str, float]]:
+    chosen = shown_first(group, shares, MOST_ROWS)
+    rows = [(group.labels[i], float(shares[i])) for i in chosen]
+    rest = shares.size - len(rows)
+    return (
+        [*rows, (f"{rest:,} more together", float(max(0.0, 1 - sum(s for _, s in rows))))] if rest else rows
+    )
+
+
+# --- counts ------------
+def _counts(release: Release, subject: Subject, posterior: Family) -> Html:
+    """Find how far the counts reach by widening, then draw each, or a curve where they are many."""
+    x, mass = _reach(posterior, getattr(release.model, "trials", None))
+    total = np.cumsum(mass)
+    low, high = (float(x[np.searchsorted(total, q * total[-1])]) for q in (TAIL, 1 - TAIL))
+    first, last = (int(np.searchsorted(total, q * total[-1])) for q in (0.001, 0.999))
+    x, mass = x[first : last + 1], mass[first : last + 1]
+    drawing = _bars_at if x.size <= MOST_BARS else _smooth
+    return _figure(drawing(release, x, mass), _between(release, low, high, 0, whole=True))
+
+
+def _reach(posterior: Family, most: int | None) -> tuple[Floats, Floats]:
+    """Masses over 0, …, K, K grown until they hold 99.5 %; sampled evenly where K is large."""
+    for power in range(6, 40):
+        end = 2**power if most is None else min(most, 2**power)
+        x = np.unique(np.round(np.linspace(0, end, min(end, FINE) + 1)))
+        mass = np.exp(posterior.log_predictive(x)) * (end + 1) / x.size
+        if mass.sum() >= 0.995 or end == most:
+            break
+    return x, mass
+
+
+def _bars_at(release: Release, x: Floats, mass: Floats) -> Html:
+    low, high, top = float(x[0]) - 0.6, float(x[-1]) + 0.6, 1.08 * float(mass.max())
+
+    def draw(width: int) -> tuple[float, Html]:
+        across, up = Axis(low, high, 8, width - 8), Axis(0, top, 200, 10)
+        each = max(1.5, 0.8 * (across.at(1 + low) - across.at(low)))
+        parts = [
+            box(across.at(a) - each / 2, up.at(b), each, 200 - up.at(b), "fill", 1)
+            for a, b in zip(x, mass, strict=True)
+        ]
+        return 244, joined([bottom_axis(across, 200, 10, _whole, _next(release)), *parts])
+
+    return responsive("predictive", _next(release), "A bar for each possible count.", draw)
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}" if value == round(value) else ""
+
+
+# --- measurements ------------
+def _line(release: Release, subject: Subject, posterior: Family) -> Html:  # noqa: ARG001
+    """Find where the density lives by widening around the posterior's mean."""
+    middle, spread = _centre(release, posterior)
+    for power in range(60):
+        x = np.linspace(*_ends(release, middle, spread * 2**power), FINE)
+        mass = np.exp(posterior.log_predictive(x)) * (x[1] - x[0])
+        if mass.sum() >= 0.995 and mass.max() < 0.02:
+            break
+    total = np.cumsum(mass) / mass.sum()
+    low, high = (float(x[np.searchsorted(total, q)]) for q in (TAIL, 1 - TAIL))
+    first, last = (float(x[np.searchsorted(total, q)]) for q in (0.002, 0.998))
+    fine = np.linspace(first, last, 240)
+    picture = _smooth(release, fine, np.exp(posterior.log_predictive(fine)))
+    return _figure(picture, _between(release, low, high, places_for([high - low])))
+
+
+def _centre(release: Release, posterior: Family) -> tuple[float, float]:
+    mean = float(np.ravel(posterior.mean())[0])
+    if _waits(release):
+        return 0.0, 0.1 / mean
+    width = float(np.diff(np.reshape(posterior.interval(LEVEL), (-1, 2))[0])[0])
+    return mean, width
+
+
+def _waits(release: Release) -> bool:
+    return release.model.name == "gamma_exponential"
+
+
+def _ends(release: Release, middle: float, reach: float) -> tuple[float, float]:
+    return (0.0 if _waits(release) else middle - reach), middle + reach
+
+
+def _smooth(release: Release, x: Floats, height: Floats) -> Html:
+    top = 1.08 * float(height.max())
+    low, high = float(x[0]), float(x[-1])
+
+    def draw(width: int) -> tuple[float, Html]:
+        across, up = Axis(low, high, 8, width - 8), Axis(0, top, 200, 10)
+        path = [(across.at(a), up.at(b)) for a, b in zip(x, height, strict=True)]
+        marks = across.ticks()
+        step = marks[1] - marks[0] if len(marks) > 1 else high - low
+        base = line(across.start, 200, across.end, 200, "axis")
+        axis = bottom_axis(across, 200, 10, lambda t: tick(t, step), _next(release))
+        return 244, joined([axis, area(path, 200, "interval"), curve(path, "posterior"), base])
+
+    return responsive("predictive", _next(release), "A curve over the possible values.", draw)
+
+
+# --- several measurements ------------
+def _each_column(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
+    """x_i ~ t_δ(m_i, Ψ_ii(κ+1)/(κδ)), δ = ν − d + 1: the marginals of the predictive."""
+    k, degrees = float(posterior.strength), float(posterior.degrees) - posterior.dimension + 1
+    rows = []
+    for i, label in enumerate(subject.groups[0].labels):
+        middle = float(posterior.location[i])
+        spread = (float(posterior.scale[i][i]) * (k + 1) / (k * degrees)) ** 0.5
+        ends = middle + spread * stdtrit(degrees, np.array([TAIL, 1 - TAIL]))
+        places = places_for([ends[1] - ends[0]])
+        rows.append((label, *(shown(float(v), places) for v in (middle, *ends))))
+    del release
+    return table("The next record, column by column", ("column", "middle", "5 %", "95 %"), rows)
+
+
+def _given_features(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
+    """y|x ~ t_{2a}(xᵀm, (b/a)(1 + xᵀP⁻¹x))."""
+    group = subject.groups[0]
+    means = np.asarray(posterior.mean())[:-1]
+    spread = (float(posterior.scale) / float(posterior.shape)) ** 0.5
+    response = quoted(release.columns[-1]) if release.columns else "the response"
+    terms = " + ".join(f"{m:.4g} × {label}" for m, label in zip(means[:6], group.labels[:6], strict=True))
+    more = " + …" if means.size > 6 else ""
+    return paragraphs(
+        f"The next {response} depends on its features: its middle is {terms}{more}.".replace("+ -", "− "),
+        f"Around that it follows a Student law with {2 * float(posterior.shape):.4g} degrees of freedom and a scale "
+        f"of at least {spread:.4g}, more for features far from those seen.",
+    )
+
+
+# --- words ------------
+def _next(release: Release) -> str:
+    return f"next value of {quoted(release.columns[0])}" if release.columns else "next value"
+
+
+def _between(release: Release, low: float, high: float, places: int, *, whole: bool = False) -> str:
+    ends = shown(low, places), shown(high, places)
+    least = "at least " if whole else ""
+    return f"The {_next(release)} lies between {ends[0]} and {ends[1]} with {least}90 % probability."
+
+
+def _figure(picture: Html, said: str) -> Html:
+    return joined([element("p", said), element("figure", picture)])
+
+
+PREDICTIVES: dict[str, Callable[[Release, Subject, Any], Html]] = {
+    "beta_bernoulli": _true_or_false,
+    "beta_binomial": _counts,
+    "beta_geometric": _counts,
+    "dirichlet_categorical": _categories,
+    "dirichlet_multinomial": _categories,
+    "gamma_poisson": _counts,
+    "gamma_exponential": _line,
+    "normal_mean": _line,
+    "normal_inverse_gamma": _line,
+    "normal_inverse_wishart": _each_column,
+    "bayesian_linear_regression": _given_features,
+}

@@ -1,0 +1,170 @@
+"""The sections about privacy: the certificate in words, the curve, the budget, where all of it came from."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from discreet.report.curve import privacy_curve
+from discreet.report.markup import Html, element, facts, joined, listed, paragraphs, table
+from discreet.report.numbers import certified, share_upward
+from discreet.report.svg import box, responsive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from discreet.release import Release
+    from discreet.report.ledger_view import LedgerView, ScopeView
+
+LONGEST = 160  # of a parameter's value
+QUESTIONS = {"value": "which group you are in", "membership": "whether you are in the table at all"}
+
+
+def sentence(text: str) -> str:
+    """Start with a capital and end with a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+# --- what is promised ------------
+def curve(release: Release, said: Mapping[str, Any]) -> Html:
+    promised = said["promised"]
+    figure = element(
+        "figure",
+        privacy_curve(release, promised),
+        element("figcaption", "For each ε, the certified δ: lower is more private, and so is further left."),
+    )
+    return joined([figure, _promises(promised)])
+
+
+def _promises(promised: Mapping[str, Any]) -> Html:
+    return table(
+        "Everything that is promised; numbers are rounded up", ("notion", "value"), _notions(promised)
+    )
+
+
+def _notions(promised: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if promised["pure_epsilon"] is not None:
+        yield "ε at δ = 0 (pure)", certified(promised["pure_epsilon"])
+    for row in promised["epsilon_at_delta"]:
+        if row["epsilon"] is not None:
+            yield f"ε at δ = {row['delta']:g}", certified(row["epsilon"])
+    for row in promised["renyi"]:
+        if row["epsilon"] is not None:
+            yield f"Rényi divergence of order {row['order']:g}", certified(row["epsilon"])
+    if promised["zcdp_rho"] is not None:
+        yield "ρ (zero-concentrated)", certified(promised["zcdp_rho"])
+    if promised["gdp_mu"] is not None:
+        yield "μ (Gaussian)", certified(promised["gdp_mu"])
+
+
+def odds_table(said: Mapping[str, Any]) -> Html:
+    rows = [
+        (
+            QUESTIONS.get(row["question"], row["question"]),
+            f"{100 * row['before']:g} %",
+            share_upward(row["after_at_most"]),
+            f"{row['except_with_probability']:g}" if row["except_with_probability"] else "never",
+        )
+        for row in said["promised"]["odds"]
+    ]
+    heads = ("somebody guesses", "sure before", "after at most", "except with probability")
+    return table("How sure somebody who knows every other row can become", heads, rows)
+
+
+# --- what was spent ------------
+def budget(said: Mapping[str, Any], view: LedgerView | None) -> Html:
+    receipt, promised = said["receipt"], said["promised"]
+    charged = _charged(receipt, promised)
+    paid = facts(
+        [
+            ("charged", charged),
+            ("to", ", ".join(receipt["scopes"])),
+            ("at", receipt["at"]),
+            ("receipt", element("code", receipt["id"])),
+            *([("note", receipt["note"])] if receipt["note"] else []),
+        ]
+    )
+    if view is None:
+        hint = "What remains is in the ledger, and changes with every charge: "
+        return joined([paid, element("p", hint, element("code", "discreet ledger show"), " tells.")])
+    lead = "As the budget stood when this page was written:"
+    return joined([paid, element("p", lead), *(_scope(i, scope) for i, scope in enumerate(view.scopes))])
+
+
+def _charged(receipt: Mapping[str, Any], promised: Mapping[str, Any]) -> str:
+    """Name the promise that was paid for: the mechanism's own, or the target."""
+    known = ((promised[name], promised[f"{name}_words"]) for name in ("guarantee", "target"))
+    found = next((words for promise, words in known if promise == receipt["guarantee"]), None)
+    return found or json.dumps(receipt["guarantee"], ensure_ascii=False)
+
+
+def _scope(i: int, scope: ScopeView) -> Html:
+    used = 1 - scope.share_left
+    said = f"{100 * used:.1f} % used, {100 * scope.share_left:.1f} % left"
+
+    def draw(width: int) -> tuple[float, Html]:
+        return 18, joined(
+            [box(0, 3, width, 12, "trough", 6), box(0, 3, max(12 * (used > 0), width * used), 12, "spent", 6)]
+        )
+
+    meter = responsive(f"budget{i}", f"Budget of {scope.scope}", said, draw)
+    inside = facts([("budget", scope.budget), ("used", said), ("what still fits", scope.remaining)])
+    return element("figure", element("figcaption", f"Scope {scope.scope}"), meter, inside)
+
+
+# --- the certificate ------------
+def certificate(said: Mapping[str, Any]) -> Html:
+    """In the order in which people ask, as certificate_text does."""
+    promised, made, checked = said["promised"], said["mechanism"], said["verification"]
+    promises = dict.fromkeys(
+        (promised["guarantee_words"], f"at least the target: {promised['target_words']}")
+    )
+    attacks = f"attacked by the audits: {', '.join(checked['audit']) or 'none of this pairing'}"
+    parts = {
+        "What is protected": paragraphs(sentence(said["protected"]["meaning"])),
+        "What is promised": listed(map(sentence, promises)),
+        "What that means for you": joined([paragraphs(*_once(promised["odds"])), odds_table(said)]),
+        "What was assumed to be public": listed(map(sentence, said["assumed_public"])),
+        "How it was made": facts([("mechanism", made["name"]), ("proof", made["theorem"]), *_knobs(made)]),
+        "How it was verified": listed(
+            [sentence(checked["arithmetic"]), sentence(checked["sampling"]), sentence(attacks)]
+        ),
+    }
+    return joined(joined([element("h3", title), body]) for title, body in parts.items())
+
+
+def _once(odds: list[Mapping[str, Any]]) -> list[str]:
+    """The first row of each question in full; the table holds the rest."""
+    first = {row["question"]: row["words"] for row in reversed(odds)}
+    return [sentence(words) for words in reversed(first.values())]
+
+
+def _knobs(made: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    model = {f"prior: {name}": value for name, value in made["model"].items() if name != "family"}
+    for name, value in {"model": made["model"]["family"], **model, **made["parameters"]}.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield (
+            name.replace("_", " "),
+            text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(value)} entries)",
+        )
+
+
+def not_covered(said: Mapping[str, Any]) -> Html:
+    return listed(map(sentence, said["not_covered"]))
+
+
+def provenance(release: Release, said: Mapping[str, Any]) -> Html:
+    receipt, software, schema = said["receipt"], said["software"], said["schema"]
+    chosen = [("selection", release.selection)] if release.selection else []
+    return facts(
+        [
+            ("software", f"{software['name']} {software['version']}"),
+            ("made", said["created"]),
+            ("columns", ", ".join(schema["columns"])),
+            *chosen,
+            ("schema, SHA-256", element("code", schema["sha256"])),
+            ("release, SHA-256", element("code", said["release"]["sha256"])),
+            ("ledger entry", f"{receipt['position']}"),
+            ("ledger hash", element("code", receipt["hash"])),
+        ]
+    )

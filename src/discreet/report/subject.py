@@ -1,0 +1,188 @@
+"""What θ is, in the words of the question: its coordinates by name, and how their numbers are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.release import Release
+
+UNKNOWN = "(unknown)"  # where a schema sends undeclared categories
+
+
+@final
+@dataclass(frozen=True)
+class Group:
+    """Coordinates of θ that share an axis."""
+
+    phrase: str  # of one coordinate, as the start of a sentence; the label is put behind it
+    axis: str
+    labels: tuple[str, ...]
+    first: int = 0  # where they start in θ
+    percent: bool = False
+    ranked: bool = False  # show the largest first
+
+    @property
+    def stop(self) -> int:
+        return self.first + len(self.labels)
+
+    def named(self, index: int) -> str:
+        """The coordinate, as the start of a sentence."""
+        return self.phrase if len(self.labels) == 1 else f"{self.phrase} {self.labels[index]}"
+
+
+@final
+@dataclass(frozen=True)
+class Subject:
+    """The question that a release answers."""
+
+    title: str
+    groups: tuple[Group, ...]
+
+
+def subject(release: Release) -> Subject:
+    """Say what was asked; a family that nobody described yet gets its θ by number."""
+    return SUBJECTS.get(release.model.name, _unnamed)(release)
+
+
+def quoted(name: str) -> str:
+    return f"“{name}”"
+
+
+# --- one number ------------
+def _one(title: str, phrase: str, axis: str, *, percent: bool = False) -> Callable[[Release], Subject]:
+    """Words in which {} stands for the columns."""
+
+    def say(release: Release) -> Subject:
+        name = _columns(release)
+        group = Group(phrase.replace("{}", name), axis.replace("{}", name), ("",), percent=percent)
+        return Subject(title.replace("{}", name), (group,))
+
+    return say
+
+
+def _bernoulli(release: Release) -> Subject:
+    whole = getattr(release.model, "grid", 1) == 1
+    return (_SHARE if whole else _AVERAGE)(release)
+
+
+_SHARE = _one(
+    "How often is {} true?",
+    "The share of records where {} is true",
+    "share of records where {} is true",
+    percent=True,
+)
+_AVERAGE = _one("What is the average of {}?", "The average of {}", "average of {}")
+
+
+# --- several numbers ------------
+def _categories(release: Release) -> Subject:
+    name = _columns(release)
+    labels = _levels(release)
+    group = Group(
+        f"Among the values of {name}, the share of", f"share of {name}", labels, percent=True, ranked=True
+    )
+    return Subject(f"How are the values of {name} distributed?", (group,))
+
+
+def _items(release: Release) -> Subject:
+    d = _dimension(release)
+    labels = release.columns if len(release.columns) == d else _numbered("category", d)
+    group = Group("Of all items, the share of", "share of all items", labels, percent=True, ranked=True)
+    return Subject("How are items spread over the categories?", (group,))
+
+
+def _mean_and_variance(release: Release) -> Subject:
+    name = _columns(release)
+    groups = (
+        Group(f"The average of {name}", f"average of {name}", ("average",)),
+        Group(f"The variance of {name}", f"variance of {name}", ("variance",), first=1),
+    )
+    return Subject(f"What are the average and the variance of {name}?", groups)
+
+
+def _means_and_covariances(release: Release) -> Subject:
+    d = _dimension(release)
+    names = release.columns if len(release.columns) == d else _numbered("column", d)
+    pairs = [(names[i], names[j]) for i, j in zip(*np.triu_indices(d), strict=True)]
+    cells = tuple(f"variance of {a}" if a == b else f"covariance of {a} and {b}" for a, b in pairs)
+    groups = (
+        Group("The average of", "average", tuple(names)),
+        Group("The", "variance or covariance", cells, first=d),
+    )
+    return Subject(f"What are the averages of {_columns(release)}, and how do they vary together?", groups)
+
+
+def _weights(release: Release) -> Subject:
+    d = _dimension(release)
+    known = len(release.columns) == d + 1
+    names = release.columns[:-1] if known else _numbered("feature", d)
+    response = quoted(release.columns[-1]) if release.columns else "the response"
+    groups = (
+        Group(f"In predicting {response}, the weight of", f"weight in predicting {response}", tuple(names)),
+        Group(f"The residual variance of {response}", "residual variance", ("residual variance",), first=d),
+    )
+    return Subject(f"How does {response} depend on the other columns?", groups)
+
+
+def _unnamed(release: Release) -> Subject:
+    count = np.size(release.model.mean())
+    labels = ("θ",) if count == 1 else _numbered("θ", count)
+    return Subject(f"What was learned about {_columns(release)}?", (Group("The parameter", "θ", labels),))
+
+
+SUBJECTS: dict[str, Callable[[Release], Subject]] = {
+    "beta_bernoulli": _bernoulli,
+    "beta_binomial": _one(
+        "How often does a trial of {} succeed?",
+        "The chance of success in {}",
+        "chance of success",
+        percent=True,
+    ),
+    "beta_geometric": _one(
+        "How soon does {} end in success?",
+        "The chance of success at each trial of {}",
+        "chance of success",
+        percent=True,
+    ),
+    "dirichlet_categorical": _categories,
+    "dirichlet_multinomial": _items,
+    "gamma_poisson": _one("How large is {} on average?", "The average of {}", "average of {}"),
+    "gamma_exponential": _one(
+        "At what rate does {} end?", "The rate of {}, one over its average,", "rate of {}"
+    ),
+    "normal_mean": _AVERAGE,
+    "normal_inverse_gamma": _mean_and_variance,
+    "normal_inverse_wishart": _means_and_covariances,
+    "bayesian_linear_regression": _weights,
+}
+
+
+# --- names ------------
+def _columns(release: Release) -> str:
+    names = [quoted(name) for name in release.columns] or ["the table"]
+    few = names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"]
+    return few[0] if len(few) == 1 else f"{', '.join(few[:-1])} and {few[-1]}"
+
+
+def _dimension(release: Release) -> int:
+    model: Any = release.model
+    return int(model.dimension)
+
+
+def _numbered(what: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{what} {i + 1}" for i in range(count))
+
+
+def _levels(release: Release) -> tuple[str, ...]:
+    """Read the categories of the one column off the schema, or number them where it does not say."""
+    d = _dimension(release)
+    declared = release.schema.get("columns", {}).get(release.columns[0], {}) if release.columns else {}
+    levels: Sequence[object] = declared.get("levels", ())
+    whole = [*levels, *([] if declared.get("unknown") is not None else [UNKNOWN])]
+    return tuple(map(str, whole)) if len(whole) == d else _numbered("category", d)
