@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.mechanisms.public_data import even_batch, public_records_needed
 from discreet.mechanisms.registry import MECHANISMS
 from discreet.planning_cases import cases
-from discreet.planning_prediction import checked_level, chosen_coordinates, error_width
+from discreet.planning_prediction import checked_level, chosen_coordinates, honest_width
 from discreet.planning_released import released, without_privacy
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation, Unreachable
 from discreet.privacy.guarantees import ApproxDP, PureDP
@@ -65,12 +65,10 @@ class Wanted:
             simulations=self.simulations,
             seed=self.seed,
         )
-        out = (
-            without_privacy(nodes, self.coverage)
-            if mechanism is None
-            else released(mechanism, nodes, self.coverage)
-        )
-        return float(error_width(out, self.coverage)[chosen_coordinates(nodes, self.coordinates)].mean())
+        exact = without_privacy(nodes, self.coverage)
+        out = exact if mechanism is None else released(mechanism, nodes, self.coverage)
+        widths = honest_width(out, exact, self.coverage)
+        return float(widths[chosen_coordinates(nodes, self.coordinates)].mean())
 
 
 def epsilon_for(

@@ -37,8 +37,8 @@ class Prediction:
 
     `error` is √E(point − θ)², `absolute` E|point − θ|, where the point is the draw itself, or the mean of the
     naive posterior. `width` and `coverage` are those of the naive credible interval; None where one draw is
-    all there is. `honest_width` is the distance of the quantiles of point − θ: the interval point − quantiles
-    covers at the level asked for, on average over the imagined data sets, whatever the mechanism. `kl` is
+    all there is. `honest_width` is that of point ± h where h is the quantile of |point − θ| at the level: it
+    covers at that level over the imagined data sets, whatever the mechanism (see honest_width). `kl` is
     KL(true posterior ‖ law drawn from, or posterior read). `efficiency` is the mean squared error over that
     of the exact posterior mean, `limit` what it tends to as n grows at this knob [F16 Thm 4–5].
     """
@@ -102,7 +102,7 @@ def predicted(
         absolute=float(_mean(out, out.point.absolute(out.theta))[chosen].mean()),
         width=width,
         coverage=coverage,
-        honest_width=float(error_width(out, level)[chosen].mean()),
+        honest_width=float(honest_width(out, plain, level)[chosen].mean()),
         kl=float(out.weights @ out.divergence),
         efficiency=float(square.mean() / best.mean()) if best.mean() > 0 else math.inf,
         limit=limit(mechanism),
@@ -137,35 +137,36 @@ def _naive(out: Released, chosen: list[int]) -> tuple[float | None, float | None
     return float(_mean(out, high - low)[chosen].mean()), float(_mean(out, inside)[chosen].mean())
 
 
-# ── the interval point − quantiles of point − θ ─────────────────────────────────────────────────────────
-def error_width(out: Released, level: float) -> Floats:
-    """Distance of the (1 ± level)/2 quantiles of point − θ, for every coordinate."""
-    if isinstance(out.point, Atoms):
-        low, high = (_atom_quantile(out, p) for p in ((1 - level) / 2, (1 + level) / 2))
-    else:
-        low, high = (_quantile(out, p) for p in ((1 - level) / 2, (1 + level) / 2))
-    return high - low
+# ── the interval point ± half of the honest width ───────────────────────────────────────────────────────
+def honest_width(out: Released, exact: Released, level: float) -> Floats:
+    """2h with P(|point − θ| ≤ h) = level, for every coordinate; never below the exact posterior's own width.
+
+    The floor matters for one assumed θ: a point that stays at the prior mean is near it for no good reason.
+    """
+    reach = _atom_reach if isinstance(out.point, Atoms) else _reach
+    low, high = exact.interval or (0.0, 0.0)
+    return np.asarray(np.maximum(2 * reach(out, level), _mean(exact, high - low)))
 
 
-def _atom_quantile(out: Released, p: float) -> Floats:
-    gaps = out.point.mean - out.theta
+def _atom_reach(out: Released, level: float) -> Floats:
+    gaps = np.abs(out.point.mean - out.theta)
     order = np.argsort(gaps, axis=0)
-    sorted_gaps = np.take_along_axis(gaps, order, axis=0)
-    reached = np.cumsum(out.weights[order], axis=0) < p * (1 - 1e-12)
+    reached = np.cumsum(out.weights[order], axis=0) < level * (1 - 1e-12)
     index = np.minimum(reached.sum(axis=0), len(gaps) - 1)
-    return np.asarray(np.take_along_axis(sorted_gaps, index[None], axis=0)[0])
+    chosen = np.take_along_axis(np.take_along_axis(gaps, order, axis=0), index[None], axis=0)
+    return np.asarray(chosen[0])
 
 
-def _quantile(out: Released, p: float) -> Floats:
-    """Bisect Σ w·P(X ≤ θ + t) = p in t, from Chebyshev's bracket."""
-    mean = _mean(out, out.point.mean - out.theta)
-    spread = np.sqrt(_mean(out, out.point.square(out.theta))) * max(1 / p, 1 / (1 - p)) ** 0.5
-    low, high = mean - 2 * spread, mean + 2 * spread
+def _reach(out: Released, level: float) -> Floats:
+    """Bisect Σ w·P(|X − θ| ≤ h) = level in h, below Chebyshev's bound."""
+    low = np.zeros(out.theta.shape[1])
+    high = np.sqrt(_mean(out, out.point.square(out.theta)) / (1 - level))
     for _ in range(26):
         middle = (low + high) / 2
-        under = _mean(out, out.point.cdf(out.theta + middle)) < p
+        inside = out.point.cdf(out.theta + middle) - out.point.cdf(out.theta - middle)
+        under = _mean(out, inside) < level
         low, high = np.where(under, middle, low), np.where(under, high, middle)
-    return np.asarray((low + high) / 2)
+    return np.asarray(high)
 
 
 # ── names, knobs and limits ─────────────────────────────────────────────────────────────────────────────
