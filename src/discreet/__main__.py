@@ -1,0 +1,5 @@
+"""`python -m discreet` is the command."""
+
+from discreet.cli import main
+
+main()

@@ -1,0 +1,107 @@
+"""Exit codes, and every failure in one line that says what to do next and quotes nothing private.
+
+0 done · 1 refused: the budget, the target or the audit says no · 2 bad input · 3 the data, an engine or a
+file failed · 4 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import traceback
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+DONE, REFUSED, BAD_INPUT, FAILED, INTERRUPTED = range(5)
+
+# Our own errors, by where they live; looked up only among modules already loaded, so that nothing is imported
+CODES = {
+    "discreet.privacy.filters:Overspent": REFUSED,
+    "discreet.privacy.guarantee:Unreachable": REFUSED,
+    "discreet.privacy.guarantee:NotProved": REFUSED,
+    "discreet.privatise:ChargeKept": FAILED,
+    "discreet.tables.errors:TableError": FAILED,
+    "discreet.tables.errors:MissingExtra": FAILED,
+    "discreet.release:BrokenRelease": FAILED,
+    "discreet.ledger_chain:TamperedError": FAILED,
+    "discreet.ledger_chain:LedgerUnavailableError": FAILED,
+    "discreet.ledger_chain:LedgerError": BAD_INPUT,
+}
+HOME = str(Path(__file__).parent)
+WITHHELD = "its own words are withheld, because they may quote rows; --debug shows where it happened"
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the documented code of an error."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    for home, code in CODES.items():
+        module, _, name = home.partition(":")
+        if module in sys.modules and isinstance(error, getattr(importlib.import_module(module), name)):
+            return code
+    if isinstance(error, FileNotFoundError | FileExistsError | IsADirectoryError):
+        return BAD_INPUT
+    return BAD_INPUT if isinstance(error, ValueError | TypeError | KeyError) and ours(error) else FAILED
+
+
+def one_line(error: BaseException) -> str:
+    """Say what happened; words of an error that this library did not raise are not repeated."""
+    if isinstance(error, KeyboardInterrupt):
+        return plain(str(error)) or "interrupted: nothing was charged and nothing was released"
+    if isinstance(error, OSError) and error.strerror and not ours(error):
+        named = f" {str(error.filename)!r}" if error.filename else ""
+        return f"cannot open{named}: {error.strerror.lower()}; check the path and its permissions"
+    if not ours(error):
+        return f"unexpected {type(error).__name__}; {WITHHELD}"
+    return plain(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))
+
+
+def ours(error: BaseException) -> bool:
+    """Whether the error was raised by a line of this package: such words quote no row, which tests hold."""
+    frame = error.__traceback__
+    if frame is None:
+        return False
+    while frame.tb_next is not None:
+        frame = frame.tb_next
+    return frame.tb_frame.f_code.co_filename.startswith(HOME)
+
+
+def plain(words: str) -> str:
+    """Join words to one line; exact rationals as decimals where these are short, else as p/q."""
+    return plain_line(" ".join(words.split()))
+
+
+def plain_line(line: str) -> str:
+    """Rewrite exact rationals only, and keep the spaces of a table."""
+    return re.sub(r"Fraction\((-?\d+), (\d+)\)", lambda m: decimal(Fraction(int(m[1]), int(m[2]))), line)
+
+
+def decimal(x: Fraction) -> str:
+    """Write 1/10 as 0.1, 1/3 as 1/3."""
+    near = f"{float(x):.15g}"
+    return near if Fraction(near) == x else str(x)
+
+
+def where(error: BaseException) -> str:
+    """Return the frames of a traceback, and the errors behind it by class: never a local variable."""
+    lines = ["where it happened (innermost last; no values are shown):"]
+    cause: BaseException | None = error
+    while cause is not None:
+        lines += [f"  {_frame(f)}" for f in traceback.extract_tb(_trace(cause))]
+        words = plain(str(cause)) if ours(cause) else "(words withheld)"
+        lines.append(f"{type(cause).__module__}.{type(cause).__name__}: {words}")
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return "\n".join(lines)
+
+
+def _trace(error: BaseException) -> TracebackType | None:
+    return error.__traceback__
+
+
+def _frame(frame: traceback.FrameSummary) -> str:
+    return f"{frame.filename}:{frame.lineno} in {frame.name}"

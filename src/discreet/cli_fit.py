@@ -1,0 +1,188 @@
+"""`discreet fit`: the straight line, from a private table to a folder that can be published."""
+
+# Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
+# ruff: noqa: TC001, D301
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet import cli_options as o
+from discreet.cli_job import Job, model_of, read_job, schema_of
+from discreet.cli_ledger import opened_ledger
+from discreet.cli_show import dump, note, waiting
+from discreet.cli_words import MECHANISMS, one_of, promise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.ledger import Ledger
+    from discreet.release import Release
+
+
+def fit(
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA|JOB.toml", help="Parquet, CSV, a DuckDB file, a postgresql:// URL, or a job."
+        ),
+    ] = None,
+    *,
+    schema: Annotated[str | None, typer.Option(help="The public schema, .toml or .json.")] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME[,NAME]", help="The column(s) to learn from.")
+    ] = None,
+    model: o.Model = None,
+    prior: o.Prior = None,
+    mechanism: o.Mechanism = None,
+    option: o.Options = None,
+    target: o.Target = None,
+    relation: o.Relation = None,
+    ledger: Annotated[str | None, typer.Option(help="Where the budget is kept: a file or URL.")] = None,
+    scope: Annotated[str | None, typer.Option(metavar="NAME[,NAME]", help="The scope(s) to charge.")] = None,
+    out: Annotated[str | None, typer.Option(help="The folder of the release; it must not exist yet.")] = None,
+    unit: Annotated[str | None, typer.Option(help="The column that says whose a row is.")] = None,
+    rows_per_unit: Annotated[int | None, typer.Option(help="How many rows of one unit count.")] = None,
+    table: Annotated[str | None, typer.Option(help="The table, where DATA is a database.")] = None,
+    n: Annotated[int | None, typer.Option(help="The public number of records; counted if left out.")] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="Posterior draws to release at once (draw mechanisms).")
+    ] = None,
+    charge_id: Annotated[
+        str | None, typer.Option(help="Pay once under this name, however often it is tried.")
+    ] = None,
+    note: Annotated[str | None, typer.Option(help="A public note for the ledger.")] = None,
+    seed: o.Seed = None,
+    json: o.Json = False,
+) -> None:
+    """Release a posterior, and pay for it.
+
+    The charge is durable before the first private value is read. Bounds and categories that the prior leaves
+    out are taken from the schema. Decimals are exact: ten times pure:0.1 is pure:1.
+
+    \b
+    Examples:
+      discreet fit visits.parquet --schema visits.toml --column smoker --model beta_bernoulli \\
+          --prior 'alpha=6,beta=12' --target approx:0.5,1e-6 --ledger budget.db --out smokers
+      discreet fit visits.csv --schema visits.toml --column ward --model dirichlet_categorical \\
+          --prior alpha=1 --mechanism diffused --target renyi:2,0.1 --ledger budget.db --out wards
+      discreet fit job.toml --out second-try
+
+    \b
+    A job file has the same names:
+      data = "visits.parquet"
+      schema = "visits.toml"
+      column = "smoker"
+      model = "beta_bernoulli"
+      prior = { alpha = 6, beta = 12 }
+      target = "approx:0.5,1e-6"
+      ledger = "budget.db"
+      out = "smokers"
+
+    \b
+    Exit codes: 0 released, 1 refused (nothing read), 2 bad input, 3 the engine failed, 4 interrupted.
+    """
+    given = {
+        "schema": schema, "column": column, "model": model, "prior": prior, "mechanism": mechanism,
+        "options": option, "target": target, "relation": relation, "ledger": ledger, "scope": scope,
+        "out": out, "unit": unit, "rows_per_unit": rows_per_unit, "table": table, "n": n, "draws": draws,
+        "charge_id": charge_id, "note": note, "seed": seed,
+    }  # fmt: skip
+    job = read_job(data, given)
+    job.need("data", "schema", "column", "model", "target", "ledger", "out")
+    release, opened, folder = released(job)
+    if json:
+        from discreet.cli_release import as_json  # noqa: PLC0415
+
+        dump(as_json(release, opened, folder))
+    else:
+        from discreet.cli_release import show  # noqa: PLC0415
+
+        show(release, opened, folder)
+
+
+def released(job: Job) -> tuple[Release, Ledger, Path]:
+    """Walk the line: table, model, target, ledger, charge, release, folder."""
+    folder = free(Path(str(job.out)))
+    declared = schema_of(job)
+    model = model_of(job, declared)
+    target = promise(str(job.target), job.relation)
+    mechanism = one_of("posterior mechanism", job.mechanism, MECHANISMS)
+
+    from discreet.privatise import privatise  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.sampling.source import SeededSource  # noqa: PLC0415
+    from discreet.tables.table import Table  # noqa: PLC0415
+
+    note("opening the ledger")
+    opened = opened_ledger(str(job.ledger), (job.scope or ("default",))[0])
+    note(f"opening the table by names and types; schema {declared.hash}")
+    table = Table.open(
+        job.data, schema=declared, unit=job.unit, rows_per_unit=job.rows_per_unit, table=job.table, n=job.n
+    )
+    note(f"calibrating {mechanism}, then charging, then reading")
+    with waiting("calibrating, charging, reading, releasing"):
+        release = privatise(
+            table[tuple(job.column)],
+            model,
+            mechanism=mechanism,
+            target=target,
+            ledger=opened,
+            scope=job.scope or None,
+            source=None if job.seed is None else SeededSource(job.seed),
+            charge_id=job.charge_id,
+            note=job.note,
+            draws=job.draws,
+            **job.options,
+        )
+    note(f"charged {release.receipt.id}; writing {folder}")
+    return release, opened, saved(release, folder)
+
+
+def free(folder: Path) -> Path:
+    """Refuse a folder that is taken before anything is charged."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(
+            f"{folder} exists; a release is a record and is not overwritten: choose another --out"
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def saved(release: Release, folder: Path) -> Path:
+    """Write the folder; what was paid for must not be lost to a late Ctrl-C."""
+    from discreet.release import POSTERIOR  # noqa: PLC0415
+
+    with undisturbed():
+        try:
+            return release.save(folder, draws=1000 if _arviz() else 0)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+    raise OSError(
+        f"charge {release.receipt.id!r} is kept and its release was computed, but {folder} could not be "
+        f"written ({reason.lower()}), so {POSTERIOR} and the rest are lost: a new release needs a new charge"
+    )
+
+
+def _arviz() -> bool:
+    from importlib.util import find_spec  # noqa: PLC0415
+
+    return find_spec("arviz") is not None and find_spec("h5netcdf") is not None
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Hold Ctrl-C back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: Any = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

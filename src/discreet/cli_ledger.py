@@ -1,0 +1,213 @@
+"""`discreet ledger`: open a budget, see it, prove it."""
+
+# Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
+# ruff: noqa: TC001, FBT002, D301
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet import cli_options as o
+from discreet.cli_errors import plain
+from discreet.cli_show import dump, say, table
+from discreet.cli_words import promise
+
+if TYPE_CHECKING:
+    from discreet.ledger import Entry, Ledger
+
+ledger = typer.Typer(
+    name="ledger",
+    no_args_is_help=True,
+    help="""The durable budget: start it, see what is left, prove that nobody changed it.
+
+\b
+Examples:
+  discreet ledger init budget.db --budget approx:1,1e-6
+  discreet ledger show budget.db
+  discreet ledger verify budget.db --release smokers
+""",
+)
+
+Only = Annotated[str | None, typer.Option(help="Only this scope.")]
+
+
+def opened_ledger(where: str, scope: str = "default") -> Ledger:
+    """Open a ledger that exists."""
+    if "://" not in where and not Path(where).exists():
+        raise FileNotFoundError(
+            f"there is no ledger at {where}; start one: discreet ledger init {where} --budget approx:1,1e-6"
+        )
+
+    from discreet.ledger import Ledger  # noqa: PLC0415 - loaded on use, not for --help
+
+    return Ledger.open(where, scope=scope)
+
+
+@ledger.command()
+def init(
+    where: o.Where,
+    budget: o.Budget,
+    scope: o.Scope = "default",
+    relation: o.Relation = None,
+    json: o.Json = False,
+) -> None:
+    """Start a ledger, or a new scope in one that exists. A budget, once set, never changes.
+
+    \b
+    Examples:
+      discreet ledger init budget.db --budget approx:1,1e-6
+      discreet ledger init budget.db --budget pure:0.5 --scope alice
+      discreet ledger init postgresql://user@host/base --budget zcdp:0.1 --relation add_remove
+    """
+    from discreet.ledger import Ledger  # noqa: PLC0415
+
+    opened = Ledger.open(where, promise(budget, relation or "substitute"), scope)
+    if json:
+        dump(_scope(opened, scope))
+    else:
+        say(f"{plain(opened.remaining(scope).words)}")
+
+
+@ledger.command()
+def show(where: o.Where, scope: Only = None, json: o.Json = False) -> None:
+    """Show every scope: its budget, how much of it is left, and what would still fit.
+
+    \b
+    Examples:
+      discreet ledger show budget.db
+      discreet ledger show budget.db --scope alice --json
+    """
+    opened = opened_ledger(where)
+    rows = [_scope(opened, name) for name in ([scope] if scope else opened.scopes())]
+    if json:
+        dump({"ledger": _without_password(where), "scopes": rows})
+        return
+    columns = ("scope", "budget", "relation", "left", "fits")
+    table(
+        columns,
+        [[r["scope"], r["budget"], r["relation"], f"{r['share']:.1%}", r["fits"]] for r in rows],
+        numbers=(3,),
+    )
+
+
+@ledger.command()
+def history(where: o.Where, scope: Only = None, json: o.Json = False) -> None:
+    """List everything that ever happened, oldest first.
+
+    \b
+    Examples:
+      discreet ledger history budget.db
+      discreet ledger history budget.db --scope alice --json
+    """
+    entries = opened_ledger(where).history(scope)
+    if json:
+        dump([entry.flat() for entry in entries])
+        return
+    table(
+        ("#", "when", "what", "id", "scopes", "promise", "note"),
+        [_row(entry) for entry in entries],
+        numbers=(0,),
+    )
+
+
+@ledger.command()
+def verify(
+    where: o.Where,
+    release: Annotated[
+        list[Path] | None, typer.Option(help="A saved release whose receipt must match.")
+    ] = None,
+    json: o.Json = False,
+) -> None:
+    """Prove that no entry was changed, removed or reordered, and that the sums agree; exit code 3 if not.
+
+    \b
+    Examples:
+      discreet ledger verify budget.db
+      discreet ledger verify budget.db --release smokers --release wards
+    """
+    receipts = []
+    if release:
+        from discreet.release import Release  # noqa: PLC0415
+
+        receipts = [Release.load(folder).receipt for folder in release]
+    head = opened_ledger(where).verify(*receipts)
+    if json:
+        dump(
+            {"whole": True, "entries": head.entries, "hash": head.hash, "receipts": [r.id for r in receipts]}
+        )
+    else:
+        say(f"whole: {head.entries} entries, {len(receipts)} receipts match; head {head.hash}")
+
+
+@ledger.command()
+def refund(
+    where: o.Where,
+    receipt: Annotated[str, typer.Argument(metavar="CHARGE", help="The id of the charge.")],
+    reason: Annotated[str, typer.Option(help="Why; kept on record.")],
+    json: o.Json = False,
+) -> None:
+    """Give back a charge whose release was never computed. Refused once a release exists.
+
+    \b
+    Example:
+      discreet ledger refund budget.db 3f2a… --reason 'the file was not there'
+    """
+    entry = opened_ledger(where).refund(receipt, reason)
+    if json:
+        dump(entry.flat())
+    else:
+        say(f"refunded {receipt}, entry {entry.position}")
+
+
+@ledger.command()
+def export(
+    where: o.Where,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A name that ends in .json or .csv.")],
+    json: o.Json = False,
+) -> None:
+    """Write the history to a file, for an auditor. Nothing in it is private.
+
+    \b
+    Examples:
+      discreet ledger export budget.db history.json
+      discreet ledger export budget.db history.csv
+    """
+    written = opened_ledger(where).export(path)
+    if json:
+        dump({"written": str(written)})
+    else:
+        say(f"wrote {written}")
+
+
+def _scope(opened: Ledger, name: str) -> dict[str, Any]:
+    from discreet.ledger_amounts import fits_in_words  # noqa: PLC0415
+    from discreet.privacy.serial import to_json  # noqa: PLC0415
+
+    left = opened.remaining(name)
+    return {
+        "scope": name,
+        "budget": plain(repr(left.budget)),
+        "guarantee": to_json(left.budget),
+        "relation": left.budget.relation.value,
+        "share": left.share,
+        "fits": plain(fits_in_words(left.state)),
+    }
+
+
+def _row(entry: Entry) -> list[object]:
+    from discreet.certificate import in_words  # noqa: PLC0415
+    from discreet.privacy.serial import from_json  # noqa: PLC0415
+
+    said = entry.content
+    promised = said.get("guarantee", said.get("budget"))
+    words = plain(in_words(from_json(promised))) if promised else ""
+    scopes, note = " ".join(said["scopes"]), said.get("note", "")
+    return [entry.position, said["at"][:19], entry.kind, entry.id, scopes, words, note]
+
+
+def _without_password(where: str) -> str:
+    scheme, sign, rest = where.partition("://")
+    return f"{scheme}{sign}{rest.rpartition('@')[2]}" if sign else where

@@ -1,0 +1,150 @@
+"""`discreet plan`: what to expect of every mechanism, before anything is spent."""
+
+# Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
+# ruff: noqa: TC001, TC003, D301
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet import cli_options as o
+from discreet.cli_errors import REFUSED, decimal, plain, plain_line
+from discreet.cli_job import Job, model_of, read_job, schema_of
+from discreet.cli_show import dump, say, table
+from discreet.cli_words import MECHANISMS, number, one_of, promise
+from discreet.cli_words import relation as neighbours
+
+if TYPE_CHECKING:
+    from discreet.families.family import Family
+
+
+def plan(
+    job: Annotated[str | None, typer.Argument(metavar="JOB.toml", help="A job as `fit` takes it.")] = None,
+    *,
+    model: o.Model = None,
+    prior: o.Prior = None,
+    n: Annotated[int | None, typer.Option(help="The number of records, public or expected.")] = None,
+    target: o.Target = None,
+    relation: o.Relation = None,
+    schema: Annotated[
+        str | None, typer.Option(help="The schema, for bounds that the prior leaves out.")
+    ] = None,
+    column: Annotated[str | None, typer.Option(metavar="NAME", help="The column in that schema.")] = None,
+    level: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Of intervals: how often they should cover.")
+    ] = 0.9,
+    rank_by: Annotated[str, typer.Option(help="error, absolute, honest_width, width or kl.")] = "error",
+    mechanism: o.Mechanism = None,
+    option: o.Options = None,
+    width: Annotated[
+        float | None, typer.Option(help="Ask backwards: the interval width that is wanted.")
+    ] = None,
+    delta: Annotated[str, typer.Option(help="With --width and --n: the δ of the answer.")] = "0",
+    split: Annotated[
+        int | None, typer.Option(min=1, help="Split --target evenly over this many questions.")
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the plan as a PNG too.")] = None,
+    seed: Annotated[int, typer.Option(help="For what is simulated.")] = 0,
+    json: o.Json = False,
+) -> None:
+    """Compare the mechanisms that meet a target: error, interval, coverage, KL. Spends and reads nothing.
+
+    Backwards, with --width: give --n for the least ε, --target for the least n, both for the public records
+    that would be needed. Exit code 1 if nothing meets the target.
+
+    \b
+    Examples:
+      discreet plan --model beta_bernoulli --prior 'alpha=6,beta=12' --n 2000 --target approx:0.5,1e-7
+      discreet plan job.toml --n 2000 --picture plan.png
+      discreet plan --model beta_bernoulli --prior 'alpha=1,beta=1' --n 2000 --width 0.05
+      discreet plan --model beta_bernoulli --prior 'alpha=1,beta=1' --target pure:0.1 --width 0.05
+      discreet plan --target approx:1,1e-6 --split 3
+    """
+    given = {
+        "model": model, "prior": prior, "n": n, "target": target, "relation": relation, "schema": schema,
+        "column": column, "mechanism": mechanism, "options": option,
+    }  # fmt: skip
+    wanted = read_job(job, given)
+    if split is not None:
+        _split(wanted, split, json=json)
+    elif width is not None:
+        _backwards(wanted, width, level, number(delta, delta), seed, json=json)
+    else:
+        _forwards(wanted, level, rank_by, picture, seed, json=json)
+
+
+def _model(job: Job) -> Family:
+    job.need("model")
+    return model_of(job, schema_of(job) if job.schema else None)
+
+
+def _forwards(job: Job, level: float, rank_by: str, picture: Path | None, seed: int, *, json: bool) -> None:
+    job.need("n", "target")
+    model, target = _model(job), promise(str(job.target), job.relation)
+
+    from discreet.planning import plan as compare  # noqa: PLC0415 - loaded on use, not for --help
+
+    found = compare(
+        model,
+        int(job.n or 0),
+        target,
+        level=level,
+        rank_by=rank_by,
+        seed=seed,
+        truncation=job.options.get("truncation"),
+    )
+    drawn = str(found.picture(picture)) if picture else None
+    if json:
+        dump({**found.to_json(), "picture": drawn})
+    else:
+        say("\n".join(plain_line(line) for line in found.table().splitlines()))
+        if drawn:
+            say(f"\npicture: {drawn}")
+    if not found.rows:
+        raise typer.Exit(REFUSED)
+
+
+def _backwards(job: Job, width: float, level: float, delta: Any, seed: int, *, json: bool) -> None:  # noqa: ANN401
+    if not job.n and not job.target:
+        raise ValueError(
+            "--width needs --n (then ε is found), --target (then n is found), or both (public records)"
+        )
+    model = _model(job)
+    mechanism = one_of("posterior mechanism", job.mechanism, MECHANISMS)
+    options = {"mechanism": mechanism, "seed": seed, **job.options}
+
+    from discreet.planning import epsilon_for, n_for, public_records_for  # noqa: PLC0415
+
+    if not job.target:
+        near = neighbours(job.relation)
+        found: float = epsilon_for(
+            model, int(job.n or 0), width, level, delta=delta, relation=near, **options
+        )
+        answer, words = "epsilon", f"ε = {found:.6g} at δ = {decimal(delta)}"
+    elif not job.n:
+        found = n_for(model, promise(job.target, job.relation), width, level, **options)
+        answer, words = "n", f"n = {found} records"
+    else:
+        goal = promise(job.target, job.relation)
+        found = public_records_for(model, job.n, goal, width=width, coverage=level, **options)
+        answer, words = "public_records", f"{found} public records, folded into the prior"
+    if json:
+        dump({answer: found, "width": width, "level": level, "mechanism": mechanism})
+    else:
+        say(f"{mechanism} reaches a {level:.0%} interval of width {width:g} with {words}")
+
+
+def _split(job: Job, questions: int, *, json: bool) -> None:
+    job.need("target")
+
+    from discreet.planning import split as parts_of  # noqa: PLC0415
+    from discreet.privacy.serial import to_json  # noqa: PLC0415
+
+    parts = parts_of(promise(str(job.target), job.relation), questions)
+    if json:
+        dump({name: to_json(part) for name, part in parts.items()})
+    else:
+        table(("question", "its part"), [(name, plain(repr(part))) for name, part in parts.items()])

@@ -1,0 +1,116 @@
+"""A release on the terminal: what it says, what was promised, what is left, where the files are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.certificate import in_words
+from discreet.cli_errors import plain
+from discreet.cli_show import heading, say, table, up
+from discreet.inference.draws import Draws
+from discreet.inference.parameters import named
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.ledger import Ledger
+    from discreet.release import Release
+
+LEVEL = 0.9
+
+
+def show(release: Release, ledger: Ledger, folder: Path) -> None:
+    heading(f"{release.model.name} of {', '.join(release.columns)}, released by {release.mechanism}")
+    if release.seeded:
+        say("SEEDED: drawn from a public seed, so nothing here is private")
+    rows = summary(release)
+    if isinstance(release.posterior, Draws):
+        shown = [(row["parameter"], *(f"{x:.6g}" for x in row["draws"])) for row in rows]
+        table(("", *(f"draw {i + 1}" for i in range(release.posterior.size))), shown)
+        say("Draws are all that was released: a further draw, or an interval, would cost again.")
+    else:
+        table(
+            ("", "prior mean", "posterior mean", "sd", f"{LEVEL:.0%} interval"),
+            [
+                (
+                    row["parameter"], f"{row['prior_mean']:.4g}", f"{row['mean']:.6g}", f"{row['sd']:.4g}",
+                    "{:.6g} to {:.6g}".format(*row["interval"]),
+                )
+                for row in rows
+            ],
+            numbers=(1, 2, 3),
+        )  # fmt: skip
+    for line in promises(release):
+        say(line)
+    say(f"paid     charge {release.receipt.id} in {', '.join(release.receipt.scopes)}")
+    for scope in release.receipt.scopes:
+        say(f"left     {plain(ledger.remaining(scope).words)}")
+    say(f"files    {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
+
+
+def promises(release: Release) -> list[str]:
+    """Say what is promised: in the words of the target, and of the certificate."""
+    said = release.certificate()["promised"]
+    pure = [] if said["pure_epsilon"] is None else [{"delta": 0.0, "epsilon": said["pure_epsilon"]}]
+    rows = pure or [row for row in said["epsilon_at_delta"] if row["epsilon"] is not None]
+    numbers = [f"ε = {up(row['epsilon'])} at δ = {row['delta']:g}" for row in rows]
+    return [
+        f"target   {plain(in_words(release.target))}, {release.relation.value}",
+        f"promised {'; '.join(numbers) or plain(said['guarantee_words'])}",
+    ]
+
+
+def summary(release: Release) -> list[dict[str, Any]]:
+    """Return one row for each coordinate of θ: moments and interval, or the draws themselves."""
+    posterior, prior = release.posterior, np.atleast_1d(release.model.mean())
+    names = labels(release, prior.size)
+    if isinstance(posterior, Draws):
+        drawn = posterior.sample().reshape(posterior.size, -1)
+        return [{"parameter": name, "draws": drawn[:, i].tolist()} for i, name in enumerate(names)]
+    mean, variance = np.atleast_1d(posterior.mean()), np.atleast_1d(posterior.variance())
+    interval = np.reshape(posterior.interval(LEVEL), (-1, 2))
+    return [
+        {
+            "parameter": name,
+            "prior_mean": float(prior[i]),
+            "mean": float(mean[i]),
+            "sd": float(np.sqrt(variance[i])),
+            "level": LEVEL,
+            "interval": interval[i].tolist(),
+        }
+        for i, name in enumerate(names)
+    ]
+
+
+def labels(release: Release, size: int) -> list[str]:
+    """Name the coordinates of θ: by the declared levels where they are categories, else by the family."""
+    from discreet.tables.schema import Schema  # noqa: PLC0415
+
+    declared = Schema.from_dict(release.schema)
+    kind: Any = declared.get(release.columns[0])
+    levels = getattr(kind, "labels", ())
+    if len(levels) == size:
+        return [str(level) for level in levels]
+    found: dict[int, str] = {}
+    for name, indices in named(
+        release.model, np.arange(size, dtype=float) if size > 1 else np.zeros(())
+    ).items():
+        for place in np.ndindex(indices.shape):
+            shown = "".join(f"[{i}]" for i in place)
+            found.setdefault(int(indices[place]), f"{name}{shown}")
+    return [found[i] for i in range(size)]
+
+
+def as_json(release: Release, ledger: Ledger, folder: Path) -> dict[str, Any]:
+    return {
+        "release": str(folder),
+        "files": sorted(p.name for p in folder.iterdir()),
+        "seeded": release.seeded,
+        "model": release.model.name,
+        "mechanism": release.mechanism,
+        "posterior": summary(release),
+        "certificate": release.certificate(),
+        "remaining": [plain(ledger.remaining(scope).words) for scope in release.receipt.scopes],
+    }

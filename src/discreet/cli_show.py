@@ -1,0 +1,127 @@
+"""How the command speaks: tables for people, JSON for programs, colours only where a terminal wants them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import Console
+
+VERBOSE: ContextVar[bool] = ContextVar("verbose", default=False)
+PATIENCE = 2.0  # seconds before a bar shows
+PIPED_WIDTH = 120
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return rich's console; no escape code leaves where the stream is no terminal or NO_COLOR is set."""
+    from rich.console import Console  # noqa: PLC0415 - loaded when something is shown, not for --help
+
+    stream = sys.stderr if stderr else sys.stdout
+    fancy = stream.isatty() and not os.environ.get("NO_COLOR")
+    return Console(
+        stderr=stderr,
+        color_system="auto" if fancy else None,
+        force_terminal=None if fancy else False,
+        width=None if stream.isatty() else PIPED_WIDTH,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def say(words: str = "") -> None:
+    print(words)  # noqa: T201 - this is how a command answers
+
+
+def heading(words: str) -> None:
+    console().print(words, style="bold")
+
+
+def note(words: str) -> None:
+    """Say what is being done, if --verbose asked for it; only public names and paths are ever noted."""
+    if VERBOSE.get():
+        print(f"discreet: {words}", file=sys.stderr)  # noqa: T201
+
+
+def up(x: float, digits: int = 6) -> str:
+    """Write a promised number in few digits, rounded up: what is shown must hold, too."""
+    with localcontext(Context(prec=digits, rounding=ROUND_CEILING)):
+        return f"{+Decimal(x):g}"
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Iterable[int] = ()) -> None:
+    """Print rows under titles; columns in `numbers` are set to the right."""
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    right = set(numbers)
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for i, title in enumerate(titles):
+        drawn.add_column(title, justify="right" if i in right else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(str(cell) for cell in row))
+    out = console()
+    with out.capture() as shown:
+        out.print(drawn)
+    say("\n".join(line.rstrip() for line in shown.get().strip("\n").splitlines()))
+
+
+def dump(value: object) -> None:
+    """Print JSON: ∞ and NaN as strings, since JSON has neither."""
+    say(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(k): _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+@contextmanager
+def _bar(label: str, total: int | None) -> Iterator[Any]:
+    """Hold a progress bar that shows itself on a terminal once the work has taken two seconds."""
+    from rich.progress import Progress  # noqa: PLC0415
+
+    bar = Progress(console=console(stderr=True), transient=True)
+    task = bar.add_task(label, total=total)
+    timer = threading.Timer(PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda: bar.advance(task)
+    finally:
+        timer.cancel()
+        bar.stop()
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[None]:
+    """Show that something is under way whose length is not known."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with _bar(label, None):
+        yield
+
+
+def stepping(work: Sequence[str], label: str) -> Iterator[str]:
+    """Yield the items of work under a bar."""
+    if not sys.stderr.isatty():
+        yield from work
+        return
+    with _bar(label, len(work)) as advance:
+        for item in work:
+            yield item
+            advance()

@@ -1,0 +1,105 @@
+"""What a user types, as values: targets, priors, options. Decimals are exact: 0.1 is one tenth."""
+
+from __future__ import annotations
+
+import tomllib
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.privacy.guarantee import Guarantee, Relation
+
+# For completion and help, without loading what they name; a test holds them to the registries.
+MODELS = (
+    "beta_bernoulli",
+    "beta_binomial",
+    "beta_geometric",
+    "dirichlet_categorical",
+    "dirichlet_multinomial",
+    "gamma_poisson",
+    "gamma_exponential",
+    "normal_mean",
+    "normal_inverse_gamma",
+    "normal_inverse_wishart",
+    "bayesian_linear_regression",
+)
+MECHANISMS = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")
+RELATIONS = ("substitute", "add_remove")
+KINDS = {
+    "pure": "pure:EPSILON",
+    "approx": "approx:EPSILON,DELTA",
+    "zcdp": "zcdp:RHO",
+    "gdp": "gdp:MU",
+    "renyi": "renyi:ORDER,EPSILON",
+}
+
+
+def starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return the completion of a fixed list of names."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+def relation(word: str) -> Relation:
+    from discreet.privacy.guarantee import Relation  # noqa: PLC0415 - loaded on use, not for --help
+
+    plain = word.strip().lower().replace("-", "_")
+    if plain not in RELATIONS:
+        raise ValueError(f"--relation is one of {', '.join(RELATIONS)}, got {word!r}")
+    return Relation(plain)
+
+
+def promise(words: str, neighbours: str = "substitute") -> Guarantee:
+    """Read a target or a budget: a kind, a colon, its numbers."""
+    from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP  # noqa: PLC0415
+
+    kind, _, rest = words.partition(":")
+    numbers = [number(part, words) for part in rest.split(",")]
+    build: dict[str, tuple[int, Callable[..., Guarantee]]] = {
+        "pure": (1, PureDP),
+        "approx": (2, ApproxDP),
+        "zcdp": (1, ZeroCDP),
+        "gdp": (1, GaussianDP),
+        "renyi": (2, RenyiDP.at),
+    }
+    wanted, make = build.get(kind, (0, PureDP))
+    if len(numbers) != wanted:
+        raise ValueError(f"a promise is written {' or '.join(KINDS.values())}; got {words!r}")
+    return make(*numbers, relation=relation(neighbours))
+
+
+def number(word: str, whole: str) -> Fraction:
+    try:
+        return Fraction(word.strip())
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(
+            f"{word.strip()!r} in {whole!r} is no number; write e.g. approx:0.5,1e-6 or pure:1/3"
+        ) from None
+
+
+def assignments(words: str | Sequence[str], what: str) -> dict[str, Any]:
+    """Read 'alpha=1, beta=3' or 'alpha=[1, 1, 2]': the inside of a TOML table, decimals exact."""
+    parts = [words] if isinstance(words, str) else list(words)
+    found: dict[str, Any] = {}
+    for part in parts:
+        found |= _table(part, what)
+    return found
+
+
+def _table(words: str, what: str) -> dict[str, Any]:
+    try:
+        return dict(tomllib.loads(f"it = {{ {words} }}", parse_float=Fraction)["it"])
+    except tomllib.TOMLDecodeError:
+        name, sign, value = words.partition("=")
+        if sign and value.strip().isidentifier():  # noise=discrete_gaussian, without quotes
+            return {name.strip(): value.strip()}
+    raise ValueError(f"{what} is written name=value, name=value (lists as [1, 2]); got {words!r}")
+
+
+def one_of(what: str, name: str, names: Sequence[str]) -> str:
+    """Return a name of the list, also when typed with hyphens; refuse others and list them."""
+    plain = name.strip().replace("-", "_")
+    if plain not in names:
+        raise ValueError(f"no {what} is called {name!r}; there are {', '.join(names)}")
+    return plain
