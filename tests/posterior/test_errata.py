@@ -47,7 +47,7 @@ def corollary_16(prior, r, total, order):
 # ── Geumlek 2020, Corollary 16 (item 1) ─────────────────────────────────────────────────────────────
 
 
-def test_item_1a_the_printed_set_under_reports():
+def test_erratum_01_a_the_printed_set_under_reports():
     # prior Beta(6, 12), n = 100, r = .1, λ = 30: printed .03491, true .04027
     true = DiffusedPosterior(BETA, n=100, r=Fraction(1, 10)).guarantee.renyi(30)
     with mpmath.workdps(30):
@@ -57,20 +57,20 @@ def test_item_1a_the_printed_set_under_reports():
 
 
 @pytest.mark.parametrize(("order", "ratio"), [("1.2", 1.0), ("1.5", 1.0), (2, None), (5, None)])
-def test_item_1b_the_corrected_set_is_not_equivalent_below_order_2(order, ratio):
+def test_erratum_01_b_the_corrected_set_is_not_equivalent_below_order_2(order, ratio):
     with mpmath.workdps(30):
         superset = corollary_16((6, 12), mpmath.mpf("0.5"), 50, order)
     true = DiffusedPosterior(BETA, n=100, r=Fraction(1, 2)).guarantee.renyi(Fraction(order))
     assert superset == pytest.approx(true, rel=1e-12) if ratio is None else superset > true * 1.005
 
 
-def test_item_1b_and_is_infinite_when_a_prior_entry_is_within_a_step():
+def test_erratum_01_b_and_is_infinite_when_a_prior_entry_is_within_a_step():
     with mpmath.workdps(30):
         assert corollary_16(("0.5", 2), mpmath.mpf(1), 10, mpmath.mpf("1.1")) == math.inf
     assert DirectPosterior(BetaBernoulli(0.5, 2), n=10).guarantee.renyi(1.1) < math.inf
 
 
-def test_item_1c_trigamma_bounds_and_digamma_does_not():
+def test_erratum_01_c_trigamma_bounds_and_digamma_does_not():
     a, b, r, order = Fraction(6), Fraction(111), Fraction(1), 2
     true = float(settle(lambda: beta_renyi(b, a, r, Fraction(order))))
     trigamma = order / 2 * float(special.polygamma(1, 111) + special.polygamma(1, 5))
@@ -83,7 +83,7 @@ def test_item_1c_trigamma_bounds_and_digamma_does_not():
 
 
 @pytest.mark.parametrize("order", [1.5, 2, 8])
-def test_item_3_gaussian_renyi_has_a_two_below(order):
+def test_erratum_03_gaussian_renyi_has_a_two_below(order):
     sigma = 1.7
     log_density = [
         lambda x, m=m: -((x - m) ** 2) / (2 * sigma**2) - math.log(sigma * math.sqrt(2 * math.pi))
@@ -104,7 +104,7 @@ def test_item_3_gaussian_renyi_has_a_two_below(order):
 # ── item 4: Lemma 17 (the number itself is in test_A6) ──────────────────────────────────────────────
 
 
-def test_item_4_the_available_square_gives_a_larger_r():
+def test_erratum_04_the_available_square_gives_a_larger_r():
     # (5.32): D ≤ λ r²Δ²H/2, so r = √(2ε/(λΔ²H)) is private where the printed linear r = ε/(λΔ²H) wastes data
     order, eps = 2, 0.01
     hessian = float(
@@ -118,7 +118,7 @@ def test_item_4_the_available_square_gives_a_larger_r():
 # ── item 5: where the prior of Figure 5.8 concentrates ──────────────────────────────────────────────
 
 
-def test_item_5_the_prior_1_2_concentrates_at_one_half():
+def test_erratum_05_the_prior_1_2_concentrates_at_one_half():
     prior = BetaBernoulli(1, 1)  # η₀ = (1, 2) in the printed coordinates (α, α+β)
     mechanism = ConcentratedPosterior(prior, n=100, m=2.0**-20)
     law = mechanism._private_posterior([20])  # the data's share is 0.2
@@ -129,7 +129,7 @@ def test_item_5_the_prior_1_2_concentrates_at_one_half():
 # ── item 7: bisection near the asymptote ────────────────────────────────────────────────────────────
 
 
-def test_item_7_at_the_asymptote_doubles_end_before_the_target():
+def test_erratum_07_at_the_asymptote_doubles_end_before_the_target():
     def at(r):
         return DiffusedPosterior(BETA, n=100, r=r).guarantee.renyi(15)
 
@@ -140,7 +140,7 @@ def test_item_7_at_the_asymptote_doubles_end_before_the_target():
     assert DiffusedPosterior.calibrate(BETA, n=100, target=RenyiDP.at(15, 10.0)).r < last
 
 
-def test_item_7_cancellation_in_doubles_is_visible_one_step_away():
+def test_erratum_07_cancellation_in_doubles_is_visible_one_step_away():
     r = math.nextafter(6 / 14, 0)
     rest, cancelled = float(6 - 14 * Fraction(r)), 6 - 14 * r
     assert cancelled < 0.85 * rest
@@ -149,7 +149,7 @@ def test_item_7_cancellation_in_doubles_is_visible_one_step_away():
     assert exact + math.log(rest / cancelled) / 14 == pytest.approx(2.906, abs=5e-4)  # what doubles report
 
 
-def test_item_7_sixty_halvings_exhaust_a_double():
+def test_erratum_07_sixty_halvings_exhaust_a_double():
     low, high, halvings = 0.0, 1.0, 0
     while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if middle <= 0.2174707746067767 else (low, middle)
@@ -161,7 +161,7 @@ def test_item_7_sixty_halvings_exhaust_a_double():
 # ── item 8: Dirichlet ───────────────────────────────────────────────────────────────────────────────
 
 
-def test_item_8_vertices_under_estimate():
+def test_erratum_08_vertices_under_estimate():
     # prior (3, 3.5, 9), n = 10, λ = 2: vertex pairs .482, true .657
     true = DirectPosterior(DirichletCategorical([3, 3.5, 9]), n=10).guarantee.renyi(2)
     prior = [Fraction(3), Fraction(7, 2), Fraction(9)]
@@ -179,7 +179,7 @@ def test_item_8_vertices_under_estimate():
 # ── item 9: clipping to [−D, D] ─────────────────────────────────────────────────────────────────────
 
 
-def test_item_9_clipping_to_plus_minus_d_moves_the_mean_by_twice_d():
+def test_erratum_09_clipping_to_plus_minus_d_moves_the_mean_by_twice_d():
     D, n, kappa = 1.0, 10, 4
     mechanism = DirectPosterior(NormalMean(0, kappa, 1, -D, D), n=n)
     sd = 1 / math.sqrt(kappa + n)
@@ -200,7 +200,7 @@ def test_item_9_clipping_to_plus_minus_d_moves_the_mean_by_twice_d():
         (1.0, 5, 5794.362381138874, 5795.362381138874),
     ],
 )
-def test_item_10_the_zeroth_term_has_weight_one_half(variance, order, right, printed):
+def test_erratum_10_the_zeroth_term_has_weight_one_half(variance, order, right, printed):
     # reference X: ∫P^λ Q^{1−λ} for one record with its label flipped, w ~ N(0, σ²): 2E[e^{λw}/(1+e^w)]
     def series(first):
         signs = [(-1) ** (order - 1 - i) * (first if i == 0 else 1) for i in range(order)]
@@ -221,7 +221,7 @@ def test_item_10_the_zeroth_term_has_weight_one_half(variance, order, right, pri
 # ── item 13: the law of a tempered draw ─────────────────────────────────────────────────────────────
 
 
-def test_item_13_the_theorem_states_the_marginal_not_the_posterior():
+def test_erratum_13_the_theorem_states_the_marginal_not_the_posterior():
     # temperature T = 1/r: given the data a draw has variance T·I⁻¹/N; over data and draw (1+T)·I⁻¹/N
     n, p, r = 20000, 0.3, 0.25
     mechanism = DiffusedPosterior(BetaBernoulli(1, 1), n=n, r=r)
