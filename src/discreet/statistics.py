@@ -168,13 +168,13 @@ def _lattice_rows(table: Table, lattice: Lattice, *, bound: bool = True) -> Any:
 
 def on_lattice(x: Any, kind: Kind, lattice: Lattice) -> Any:  # noqa: ANN401
     """Quantise a clean number; the second clip is left out where the schema's bounds imply it."""
-    from discreet.tables.encode import quantised  # noqa: PLC0415
+    from discreet.tables.numbers import double, quantised  # noqa: PLC0415
 
     number, low, high = as_number(x, kind, integral=lattice.integral)
     q = quantised(number, float(lattice.grid))
     ends = np.floor(np.array([low, high]) / float(lattice.grid) + 0.5)
-    q = q if ends[0] >= lattice.low else (q < lattice.low).ifelse(float(lattice.low), q)
-    return q if ends[1] <= lattice.high else (q > lattice.high).ifelse(float(lattice.high), q)
+    q = q if ends[0] >= lattice.low else (q < double(lattice.low)).ifelse(double(lattice.low), q)
+    return q if ends[1] <= lattice.high else (q > double(lattice.high)).ifelse(double(lattice.high), q)
 
 
 def as_number(x: Any, kind: Kind, *, integral: bool = False) -> tuple[Any, float, float]:  # noqa: ANN401
@@ -236,10 +236,16 @@ def _item_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN
     return read
 
 
-def _moments(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - a family with a ball
-    from discreet.statistics_moments import moments  # noqa: PLC0415
+def _first_and_second(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - NormalInverseWishart
+    from discreet.statistics_moments import first_and_second  # noqa: PLC0415 - loads on first use
 
-    return moments(table, model, n)
+    return first_and_second(table, model, n)
+
+
+def _second(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - BayesianLinearRegression
+    from discreet.statistics_moments import second  # noqa: PLC0415
+
+    return second(table, model, n)
 
 
 # --- what the shapes share ------------
@@ -270,7 +276,9 @@ def exact_sum(whole: Any, largest: int, n: int | None) -> Any:  # noqa: ANN401
 
 def one_row(query: Any) -> dict[str, int]:  # noqa: ANN401
     """Execute an aggregate; a sum over no rows is NULL, and is 0."""
-    (row,) = query.to_pyarrow().to_pylist()
+    from discreet.tables.engine import fetch  # noqa: PLC0415
+
+    (row,) = fetch(query).to_pylist()
     return {name: int(value or 0) for name, value in row.items()}
 
 
@@ -294,7 +302,7 @@ BUILDERS: dict[type[Family], Builder] = {
     NormalInverseGamma: _two_totals,
     DirichletCategorical: _code_counts,
     DirichletMultinomial: _item_counts,
-    NormalInverseWishart: _moments,
-    BayesianLinearRegression: _moments,
+    NormalInverseWishart: _first_and_second,
+    BayesianLinearRegression: _second,
 }
 __all__ = ["BoundedStatistic", "Categorical", "Counted", "bounded"]

@@ -116,8 +116,10 @@ def joint_counts(table: Table, by: tuple[str, ...], groups: Sequence[tuple[str, 
     """One packed group-by for each group of features, one statement; the margins are taken on its small result."""
     import ibis  # noqa: PLC0415 - heavy
 
+    from discreet.tables.engine import fetch  # noqa: PLC0415
+
     packs = [packed(table, (*by, *group)).mutate(g=ibis.literal(i, type="int32")) for i, group in enumerate(groups)]
-    found = (packs[0] if len(packs) == 1 else ibis.union(*packs, distinct=False)).to_pyarrow()
+    found = fetch(packs[0] if len(packs) == 1 else ibis.union(*packs, distinct=False))
     which, key, count = (found[c].to_numpy() for c in ("g", "key", "count"))
     margins: dict[str, Integers] = {}
     for i, group in enumerate(groups):
@@ -175,7 +177,9 @@ def counts_by_code(table: Table, names: tuple[str, ...]) -> Callable[[], Integer
     cells = packed(table, names)
 
     def read() -> Integers:
-        found = cells.to_pyarrow()
+        from discreet.tables.engine import fetch  # noqa: PLC0415
+
+        found = fetch(cells)
         flat = np.zeros(size, dtype=np.int64)
         flat[found["key"].to_numpy().astype(np.int64)] = found["count"].to_numpy().astype(np.int64)
         return flat

@@ -152,9 +152,7 @@ class Constant(Expression):
         return Bounded(min(0.0, self.number), max(0.0, self.number) or 1.0)
 
     def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401, ARG002
-        import ibis  # noqa: PLC0415 - heavy
-
-        return ibis.literal(float(self.number), type="float64")
+        return _double(self.number)
 
 
 @final
@@ -174,9 +172,11 @@ class Compare(Expression):
         return Binary()
 
     def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
-        return COMPARISONS[self.sign](self.inner.value(cells, schema), self._against(schema))
+        x = self.inner.value(cells, schema)
+        number = isinstance(self.inner.kind(schema), Bounded | Count)
+        return COMPARISONS[self.sign](x.cast("float64") if number else x, self._against(schema))
 
-    def _against(self, schema: Schema) -> Scalar:
+    def _against(self, schema: Schema) -> Any:  # noqa: ANN401
         kind = self.inner.kind(schema)
         if self.sign in {"==", "!="} and isinstance(kind, Categorical):
             return kind.code(self.constant)
@@ -186,7 +186,7 @@ class Compare(Expression):
             return bool(self.constant)
         if not isinstance(kind, Bounded | Count):
             raise TypeError(f"{self.sign} needs numbers; this column is {kind.kind}: use == or isin")
-        return _finite(self.constant)
+        return _double(_finite(self.constant))
 
 
 @final
@@ -214,8 +214,9 @@ class Cut(Expression):
         return Categories(levels, unknown=last)
 
     def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
-        x = self.inner.value(cells, schema)
-        return sum(((x >= edge).ifelse(1, 0) for edge in self.edges[1:]), (x >= self.edges[0]).ifelse(1, 0))
+        x = self.inner.value(cells, schema).cast("float64")
+        first, *others = ((x >= _double(edge)).ifelse(1, 0) for edge in self.edges)
+        return sum(others, first).cast("int32")
 
 
 @final
@@ -245,8 +246,9 @@ class Affine(Expression):
         kind = self.kind(schema)
         assert isinstance(kind, Bounded)  # noqa: S101 - for the type checker
         x = self.inner.value(cells, schema).cast("float64")
-        y = x.between(-TINY, TINY).ifelse(0.0, x) * float(self.slope) + float(self.shift)
-        return (y < kind.lower).ifelse(kind.lower, (y > kind.upper).ifelse(kind.upper, y))
+        low, high = _double(kind.lower), _double(kind.upper)
+        y = x.between(_double(-TINY), _double(TINY)).ifelse(_double(0), x) * _double(self.slope) + _double(self.shift)
+        return (y < low).ifelse(low, (y > high).ifelse(high, y))
 
 
 @final
@@ -285,6 +287,12 @@ class Not(Expression):
 
     def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
         return ~self.inner.value(cells, schema)
+
+
+def _double(x: float) -> Any:  # noqa: ANN401
+    from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
+
+    return double(x)
 
 
 def _range(kind: Kind) -> tuple[float, float]:

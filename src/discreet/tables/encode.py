@@ -5,15 +5,15 @@ Engines disagree on NaN (greatest, or unordered), on rounding and on casts; each
 
 from __future__ import annotations
 
-import math
 from functools import singledispatch
+from math import inf
 from typing import Any
 
 import ibis
 
+from discreet.tables.numbers import double, quantised
 from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind
 
-INFINITY = ibis.literal(math.inf, type="float64")
 SMALLEST_DECIMAL = 1e-60  # smaller decimals are 0: a cast that underflows is an error on PostgreSQL
 
 
@@ -44,7 +44,7 @@ def _(kind: Categorical, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
 def _(kind: Bounded, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
     lower, upper, g = float(kind.lower), float(kind.upper), kind.grid
     x = _clipped(raw.try_cast("float64") if text else raw, lower, upper, kind.elsewhere)
-    return x if g is None else _clipped(quantised(x, float(g)) * float(g), lower, upper, lower)
+    return x if g is None else _clipped(quantised(x, float(g)) * double(g), lower, upper, lower)
 
 
 @clean.register
@@ -56,32 +56,32 @@ def _(kind: Count, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
     return quantised(_clipped(value, 0.0, float(kind.max), float(kind.missing)), 1.0).cast("int64")
 
 
-def quantised(x: Any, grid: float) -> Any:  # noqa: ANN401
-    """⌊x/g + ½⌋ as a double; for g > 1 as ⌊(x + g/2)/g⌋, the same number without an underflow."""
-    return (x * (1 / grid) + 0.5).floor() if grid <= 1 else ((x + grid / 2) * (1 / grid)).floor()
-
-
 def _clipped(raw: Any, lower: float, upper: float, missing: float) -> Any:  # noqa: ANN401
     """x ≤ ∞ is false for NaN in both orders that engines use; so is lower ≤ x ≤ upper."""
+    low, high = double(lower), double(upper)
     if raw.type().is_decimal():
-        small = raw.between(-SMALLEST_DECIMAL, SMALLEST_DECIMAL)
-        inside = small.ifelse(0.0, raw.cast("float64"))
-        above = raw > upper
-        if raw.type().scale is None:  # PostgreSQL's unbounded numeric has a NaN, above all numbers
-            above &= raw.cast("string") != "NaN"
+        within, inside, above, below = _decimal(raw, lower, upper)
     else:
-        raw = raw.cast("float64")
-        inside, above = raw, (raw > upper) & (raw <= INFINITY)
-    branches = [(raw.between(lower, upper), inside), (above, upper), (raw < lower, lower)]
-    if missing == lower:
-        branches.pop()
-    return ibis.cases(*branches, else_=missing)
+        inside = raw.cast("float64")
+        within, below = inside.between(low, high), inside < low
+        above = (inside > high) & (inside <= double(inf))
+    branches = [(within, inside), (above, high), (below, low)]
+    return ibis.cases(*(branches[:2] if missing == lower else branches), else_=double(missing))
+
+
+def _decimal(raw: Any, lower: float, upper: float) -> tuple[Any, Any, Any, Any]:  # noqa: ANN401
+    """Compared as decimals, and only then cast: PostgreSQL's numeric exceeds doubles, and its NaN exceeds all."""
+    small = raw.between(-SMALLEST_DECIMAL, SMALLEST_DECIMAL)
+    above = raw > upper
+    if raw.type().scale is None:
+        above &= raw.cast("string") != "NaN"
+    return raw.between(lower, upper), small.ifelse(double(0), raw.cast("float64")), above, raw < lower
 
 
 def _comparable(raw: Any, level: object, *, text: bool) -> Any:  # noqa: ANN401
     """Text columns of a CSV are read as the type of the declared level."""
     if not text or isinstance(level, str):
-        return raw
+        return raw.cast("float64") if raw.type().is_floating() else raw
     return raw.try_cast("boolean") if isinstance(level, bool) else raw.try_cast("float64")
 
 
@@ -89,6 +89,8 @@ def _like(value: Any, level: Any) -> Any:  # noqa: ANN401
     """True is 1 on a column of numbers."""
     if value.type().is_boolean():
         return bool(level)
+    if isinstance(level, float):
+        return double(level)
     return int(level) if isinstance(level, bool) else level
 
 

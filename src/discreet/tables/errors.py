@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ def guarded(doing: str, call: Callable[[], T]) -> T:
     Raised after the handler and not inside it, so that neither __cause__ nor __context__ holds the original.
     """
     try:
-        return call()
+        with warnings.catch_warnings():
+            # Ibis 12 calls this method of DuckDB 2; the user can do nothing about it
+            warnings.filterwarnings("ignore", message="fetch_arrow_table", category=DeprecationWarning)
+            return call()
     except (TableError, MissingExtra):
         raise
     except ModuleNotFoundError as error:

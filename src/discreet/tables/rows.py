@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.tables.encode import clean, refuse_type
+from discreet.tables.engine import fetch
 from discreet.tables.errors import guarded
 
 if TYPE_CHECKING:
@@ -61,5 +62,5 @@ def _needed(table: Table, names: tuple[str, ...]) -> set[str]:
 def count_records(table: Table) -> int:
     """Count rows, or units where there are units: only where that number is public."""
     raw = table.source.relation
-    expression = raw.count() if table.unit is None else raw[table.unit].nunique()
-    return int(guarded("counting the records", lambda: expression.to_pyarrow().as_py()))
+    counted = raw.aggregate(n=raw.count() if table.unit is None else raw[table.unit].nunique())
+    return int(guarded("counting the records", lambda: fetch(counted)["n"][0].as_py()))

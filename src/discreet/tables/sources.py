@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import ibis
+from ibis.expr.operations import InMemoryTable
 
 from discreet.tables.errors import MissingExtra, TableError, guarded
 
@@ -42,7 +43,7 @@ def open_source(source: Any, table: str | None, columns: Iterable[str]) -> Sourc
     if table is not None:
         raise ValueError("table= names a table of a database; this source is a table already")
     if isinstance(source, ibis.Table):
-        return Source(source, source.get_backend().name)
+        return _from_ibis(source)
     opener = FRAMES.get(type(source).__module__.partition(".")[0])
     if opener is None:
         raise TypeError(
@@ -51,6 +52,12 @@ def open_source(source: Any, table: str | None, columns: Iterable[str]) -> Sourc
         )
     arrow = guarded("reading the frame", lambda: opener(source, list(columns)))
     return Source(_registered(arrow), "duckdb")
+
+
+def _from_ibis(source: Any) -> Source:  # noqa: ANN401
+    if source.op().find(InMemoryTable):  # rows that this process holds already, unbound or bound
+        return Source(_registered(guarded("reading the frame", source.to_pyarrow)), "duckdb")
+    return Source(source, source.get_backend().name)
 
 
 def _from_address(address: str, table: str | None) -> Source:

@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 WEIGHT = "discreet_weight"
-PRIME = 2**31 - 1  # x ↦ x⁵ permutes the integers below it, and squares of them fit 62 bits
-SALTS = (1_013_904_223, 1_664_525_881, 374_761_393)  # public
+PRIME = 2**31 - 1
+ROUNDS = (  # (multiplier, public salt, prime): maps that are linear each to its own modulus mix when they alternate
+    (1_588_635_695, 1_013_904_223, 2**31 - 1),
+    (1_117_695_901, 1_664_525_881, 2**31 - 19),
+    (1_703_900_269, 374_761_393, 2**31 - 61),
+)
 LAST = 6  # characters of a text that are mixed
 
 
 def mix(unit: Any) -> Any:  # noqa: ANN401 - an Ibis value
-    """Portable integer mix to {0, …, p−1}: rounds of (x + salt)⁵ mod p, without an overflow anywhere."""
+    """Portable integer mix to about 31 bits. Every product is below 2^62, and h occurs once, so that SQL stays short."""
     return _rounds(_residue(unit)) if unit.type().is_integer() else _text(unit)
 
 
@@ -31,11 +35,9 @@ def _residue(x: Any) -> Any:  # noqa: ANN401
     return ((x % PRIME).cast("int64") + PRIME) % PRIME
 
 
-def _rounds(h: Any, salts: Sequence[int] = SALTS) -> Any:  # noqa: ANN401
-    for salt in salts:
-        x = (h + salt) % PRIME
-        square = x * x % PRIME
-        h = square * square % PRIME * x % PRIME
+def _rounds(h: Any) -> Any:  # noqa: ANN401
+    for multiplier, salt, prime in ROUNDS:
+        h = (h * multiplier + salt) % prime
     return h
 
 

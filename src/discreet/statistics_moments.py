@@ -1,0 +1,142 @@
+"""Σq and Σqqᵀ of rows clipped to a ball: streamed into BLAS where the engine is embedded, fixed point in SQL elsewhere.
+
+Both give what the family's own Ball gives, bit for bit: the same operations in the same order.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.families.records import FAR, Ball, refuse_overflow
+from discreet.statistics import MOST_RECORDS, Counted, as_number, at_most, exact_sum, one_row, selected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.families.family import Integers
+    from discreet.tables.table import Table
+
+    Query = Callable[[], Counted]
+
+BATCH = 2**16  # rows: a batch of 10 columns stays in the cache
+WIDEST = 55  # columns of a remote engine: PostgreSQL returns at most 1664 sums
+SMALL = 2.0**-300  # smaller numbers are 0, because PostgreSQL refuses an underflowing square
+
+
+def first_and_second(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - NormalInverseWishart
+    """S = (KΣq, Σqqᵀ packed)."""
+    balance = int(model.grid / Fraction(float(model.units[0])))
+    read = _sums(table, model.ball, model.dimension, n)
+
+    def query() -> Counted:
+        first, second, count = read()
+        return Counted(np.concatenate([balance * first, second]), count)
+
+    return query
+
+
+def second(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - BayesianLinearRegression
+    """S = Σqqᵀ packed, of rows (x, y)."""
+    read = _sums(table, model.ball, model.dimension + 1, n)
+
+    def query() -> Counted:
+        _, packed, count = read()
+        return Counted(packed, count)
+
+    return query
+
+
+def _sums(
+    table: Table, ball: Ball, width: int, n: int | None
+) -> Callable[[], tuple[Integers, Integers, int]]:
+    from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
+
+    names = selected(table, width)
+    refuse_overflow(n or MOST_RECORDS, ball.largest**2)
+    rows = clean_rows(table, names)
+    numbers = {f"x{i}": as_number(rows[name], table.schema[name])[0] for i, name in enumerate(names)}
+    rows = at_most(table, rows.mutate(**numbers), tuple(numbers)).select(*numbers)
+    return _streamed(rows, ball, width) if table.source.embedded else _in_sql(table, rows, ball, width, n)
+
+
+# --- embedded: batches into BLAS ------------
+def _streamed(rows: Any, ball: Ball, width: int) -> Callable[[], tuple[Integers, Integers, int]]:  # noqa: ANN401
+    from discreet.tables.engine import batches  # noqa: PLC0415
+
+    def read() -> tuple[Integers, Integers, int]:
+        first = np.zeros(width, dtype=np.int64)
+        second = np.zeros(width * (width + 1) // 2, dtype=np.int64)
+        count = 0
+        for batch in batches(rows, BATCH):
+            if batch.num_rows:
+                q = ball.integers(np.column_stack([c.to_numpy(zero_copy_only=False) for c in batch.columns]), width)
+                first += q.sum(axis=0)
+                second += ball.second_moments(q)
+                count += batch.num_rows
+        return first, second, count
+
+    return read
+
+
+# --- remote: fixed point in SQL ------------
+def _in_sql(
+    table: Table, rows: Any, ball: Ball, width: int, n: int | None  # noqa: ANN401
+) -> Callable[[], tuple[Integers, Integers, int]]:
+    if not (width <= WIDEST and 2.0**-200 <= ball.radius <= 2.0**200):
+        raise ValueError(f"a remote engine takes at most {WIDEST} columns and a radius within 2^±200")
+    q = _clipped_rows(table, rows, ball, width)
+    pairs = list(combinations_with_replacement(range(width), 2))
+    firsts = {f"s{i}": exact_sum(q[f"q{i}"], ball.largest, n) for i in range(width)}
+    seconds = {f"m{i}_{j}": exact_sum(q[f"q{i}"] * q[f"q{j}"], ball.largest**2, n) for i, j in pairs}
+    query = q.aggregate(n=q.count(), **firsts, **seconds)
+
+    def read() -> tuple[Integers, Integers, int]:
+        got = one_row(query)
+        first = np.array([got[name] for name in firsts], dtype=np.int64)
+        return first, np.array([got[name] for name in seconds], dtype=np.int64), got["n"]
+
+    return read
+
+
+def _clipped_rows(table: Table, rows: Any, ball: Ball, width: int) -> Any:  # noqa: ANN401
+    """Shrink long rows, truncate toward zero, re-check Σq² ≤ R² and zero the violators: Ball.integers in SQL."""
+    from discreet.tables.numbers import double, truncated  # noqa: PLC0415
+
+    def fence(stage: Any) -> Any:  # noqa: ANN401
+        # PostgreSQL pulls nested selects up and computes each stage again for every use of it: 0.4 s became minutes
+        return stage.limit(2**62) if table.source.engine == "postgres" else stage
+
+    limit, xs = double(float(ball.radius)), [f"x{i}" for i in range(width)]
+    stage = fence(rows.select(**{x: _within(rows[x]) for x in xs}))
+    stage = fence(stage.mutate(square=_numpy_sum([stage[x] * stage[x] for x in xs])))
+    norm = stage.square.sqrt()
+    stage = fence(stage.mutate(shrink=limit / (norm > limit).ifelse(norm, limit)).drop("square"))
+    grid = float(ball.grid)
+    stage = fence(stage.select(**{f"q{i}": truncated(stage[x] * stage.shrink, grid) for i, x in enumerate(xs)}))
+    inside = sum((stage[f"q{i}"] * stage[f"q{i}"] for i in range(1, width)), stage.q0 * stage.q0)
+    stage = fence(stage.mutate(inside=inside <= double(ball.largest**2)))
+    return fence(stage.select(**{f"q{i}": stage.inside.ifelse(stage[f"q{i}"], double(0)) for i in range(width)}))
+
+
+def _within(x: Any) -> Any:  # noqa: ANN401
+    import ibis  # noqa: PLC0415
+
+    from discreet.tables.numbers import double  # noqa: PLC0415
+
+    small, far = double(SMALL), double(FAR)
+    return ibis.cases(((x < small) & (x > -small), double(0)), (x > far, far), (x < -far, -far), else_=x)
+
+
+def _numpy_sum(terms: Sequence[Any]) -> Any:  # noqa: ANN401
+    """Add in the order of numpy's row sums: one after another below 8 terms, else eight partial sums in a tree."""
+    if len(terms) < 8:
+        return sum(terms[1:], terms[0])
+    r, whole = list(terms[:8]), len(terms) - len(terms) % 8
+    for start in range(8, whole, 8):
+        r = [a + b for a, b in zip(r, terms[start : start + 8], strict=True)]
+    tree = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
+    return sum(terms[whole:], tree)

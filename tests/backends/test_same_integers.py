@@ -1,0 +1,338 @@
+"""The same integers from every engine, and from a plain NumPy oracle that shares no code with the library."""
+
+import math
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.statistics_counts import counts
+from discreet.tables.columns import col, constant
+from discreet.tables.schema import Binary, Bounded, Categories, Count, Label
+from discreet.tables.table import Table
+
+pytestmark = [
+    # pandas 4 warns of what pyspark 4.0 and Ibis still ask of it; neither is our call
+    pytest.mark.filterwarnings("ignore:The copy keyword is deprecated"),
+    pytest.mark.filterwarnings("ignore:The 'future.infer_string' option is deprecated"),
+    # py4j leaves its sockets to the collector
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+]
+
+WARD = ["A", "\u00e9", "\u0430"]  # NFC e-acute and a Cyrillic letter: their look-alikes are unknown
+SCHEMA = {
+    "smoker": Binary(),
+    "flag": Binary(missing=True),
+    "age": Bounded(0, 100),
+    "warmth": Bounded(-50.3, 49.9, grid=2**-4, missing=20.1),
+    "visits": Count(20, missing=3),
+    "hours": Count(7, missing=2),
+    "ward": Categories(WARD),
+    "region": Label(range(5), unknown=2),
+    "half": Categories([0, 2.5, 0.49999999999999994]),
+    "x0": Bounded(-1e300, 1e300),
+    "x1": Bounded(-1e300, 1e300, missing=0.1),
+    "x2": Bounded(-0.3, 0.3),
+    "p0": Count(2),
+    "p1": Count(2),
+}
+BALL = {"radius": 2.5, "grid": 2**-9}
+MEAN = dc.NormalMean(50, 1, variance=9, lower=0, upper=100)
+NIG = dc.NormalInverseGamma(0, 1, shape=3, scale=2, lower=-40.25, upper=60)
+NIW = dc.NormalInverseWishart([0] * 3, 1, degrees=5, scale=np.eye(3).tolist(), **BALL)
+WIDE = dc.BayesianLinearRegression([0] * 8, np.eye(8).tolist(), shape=3, scale=2, **BALL)
+LINE = dc.BayesianLinearRegression([0] * 3, np.eye(3).tolist(), shape=3, scale=2, **BALL)
+EXPONENTIAL = dc.GammaExponential(2, 3, upper=90, grid=2)
+FINE = dc.NormalMean(50, 1, variance=9, lower=0, upper=100, grid=2**-30)  # sums beyond 2^53: integers, not doubles
+
+
+# --- the oracle: NumPy and plain Python ------------
+def doubles(rows, name):
+    return rows[name].to_numpy(zero_copy_only=False).astype(np.float64)  # NULL → NaN
+
+
+def clipped(x, lower, upper, missing):
+    return np.where(np.isnan(x), missing, np.clip(x, lower, upper))
+
+
+def oracle(rows):
+    """Clean columns, as the schema's docstrings say."""
+    smoker, visits, region = doubles(rows, "smoker"), doubles(rows, "visits"), doubles(rows, "region")
+    flag = [True if x is None else x for x in rows["flag"].to_pylist()]
+    warmth = clipped(doubles(rows, "warmth"), -50.3, 49.9, 20.1)
+    half = doubles(rows, "half")
+    return {
+        "smoker": (smoker == 1).astype(np.int64),
+        "flag": np.array(flag, dtype=np.int64),
+        "age": clipped(doubles(rows, "age"), 0, 100, 0),
+        "warmth": np.clip(np.floor(warmth * 16 + 0.5) / 16, -50.3, 49.9),
+        "visits": clipped(visits, 0, 20, 3).astype(np.int64),
+        "hours": np.floor(clipped(doubles(rows, "hours"), 0, 7, 2) + 0.5).astype(np.int64),
+        "ward": np.array([{w: i for i, w in enumerate(WARD)}.get(w, 3) for w in rows["ward"].to_pylist()]),
+        "region": np.where(np.isin(region, range(5)), region, 2).astype(np.int64),
+        "half": np.select([half == 0, half == 2.5, half == 0.49999999999999994], [0, 1, 2], 3),
+        "x0": clipped(doubles(rows, "x0"), -1e300, 1e300, -1e300),
+        "x1": clipped(doubles(rows, "x1"), -1e300, 1e300, 0.1),
+        "x2": clipped(doubles(rows, "x2"), -0.3, 0.3, -0.3),
+        "p0": clipped(doubles(rows, "p0"), 0, 2, 0).astype(np.int64),
+        "p1": clipped(doubles(rows, "p1"), 0, 2, 0).astype(np.int64),
+    }
+
+
+def lattice_sum(x, grid, low, high):
+    return int(np.clip(np.floor(x / grid + 0.5), low, high).astype(np.int64).sum())
+
+
+def moments(columns):
+    x = np.clip(np.ascontiguousarray(np.stack(columns, axis=1)), -(2.0**500), 2.0**500)
+    norm = np.maximum(np.sqrt(np.square(x).sum(axis=1)), 2.5)
+    q = np.trunc(x * (2.5 / norm)[:, None] / 2**-9).astype(np.int64)
+    q[np.square(q).sum(axis=1) > 1280**2] = 0
+    return q.sum(axis=0), np.array([int((q[:, i] * q[:, j]).sum()) for i in range(q.shape[1]) for j in range(i, q.shape[1])])
+
+
+P = 2**31 - 1
+
+
+def mixed(unit):
+    if isinstance(unit, int):
+        h = unit % P
+    else:
+        h = len(unit)
+        for back in range(6):
+            h = (h * 1_114_129 + (ord(unit[-1 - back]) if back < len(unit) else 0)) % P
+    h = (h * 1_588_635_695 + 1_013_904_223) % (2**31 - 1)
+    h = (h * 1_117_695_901 + 1_664_525_881) % (2**31 - 19)
+    h = (h * 1_703_900_269 + 374_761_393) % (2**31 - 61)
+    return h
+
+
+def kept(units, cells, k):
+    """At most k rows a unit: a systematic sample of its sorted cells."""
+    mine = {}
+    for unit, cell in zip(units, cells, strict=True):
+        if unit is not None:
+            mine.setdefault(unit, []).append(cell)
+    out = []
+    for unit, values in mine.items():
+        total, start = len(values), mixed(unit) % len(values)
+        ranked = sorted(values)
+        out += [v for r, v in enumerate(ranked) if total <= k or (r * k + start) % total < k]
+    return out
+
+
+def expected(rows):
+    """Name → (values, n), from NumPy alone."""
+    clean, n = oracle(rows), rows.num_rows
+    ones, found = np.ones(n), {}
+
+    def tell(name, values, count=n):
+        found[name] = (np.asarray(values, dtype=np.int64), int(count))
+
+    tell("bernoulli", [clean["smoker"].sum()])
+    tell("missing is true", [clean["flag"].sum()])
+    tell("binomial", [clean["visits"].sum()])
+    tell("geometric, clipped again", [np.minimum(clean["visits"], 9).sum()])
+    tell("poisson of doubles", [clean["hours"].sum()])
+    tell("exponential, coarse grid", [lattice_sum(clean["age"], 2, 0, 45)])
+    tell("mean", [lattice_sum(clean["age"], 2**-8, 0, 25600)])
+    tell("mean, fine grid", [lattice_sum(clean["age"], 2**-30, 0, 100 * 2**30)])
+    low, high = math.floor(-40.25 * 256 + 0.5), 60 * 256
+    q = np.clip(np.floor(clean["warmth"] * 256 + 0.5), low, high).astype(np.int64) - (low + high) // 2
+    tell("mean and variance", [8192 * q.sum(), (q * q).sum()])
+    tell("categories", np.bincount(clean["ward"], minlength=4))
+    tell("number levels", np.bincount(clean["half"], minlength=4))
+    tell("unknown is a level", np.bincount(clean["region"], minlength=5))
+    right = clean["p0"] + clean["p1"] == 2
+    tell("items", [np.where(right, clean["p0"], 0).sum(), np.where(right, clean["p1"], 2).sum()])
+    first, second = moments([clean["x0"], clean["x1"], clean["x2"]])
+    tell("covariance", [*(1024 * first), *second])
+    tell("regression", moments([ones, clean["x0"], clean["x2"], clean["x1"]])[1])
+    tell("nine columns", moments([*(clean[e].astype(float) for e in EIGHT), ones])[1])
+    wards = np.bincount(clean["region"] * 4 + clean["ward"], minlength=20)
+    tell("counts by region", [*wards, *np.bincount(clean["region"] * 2 + clean["smoker"], minlength=10)])
+    chosen = (clean["age"] >= 65) & ~(clean["ward"] == 1) | (clean["visits"] == 3)
+    derived = (0.1 * clean["age"] + 0.3)[chosen]
+    tell("filtered and derived", [lattice_sum(derived, 2**-10, 0, 20480)], chosen.sum())
+    band = np.digitize(clean["age"], [18, 65])[chosen]
+    tell("bands", np.bincount(band, minlength=3), chosen.sum())
+    packed, q = (clean["ward"] * 5 + clean["region"]).tolist(), np.floor(clean["age"] * 256 + 0.5).tolist()
+    for unit, k in UNITS:
+        who = rows[unit].to_pylist()
+        seen = np.array(kept(who, packed, k))
+        pair = [*np.bincount(seen // 5, minlength=4), *np.bincount(seen % 5, minlength=5)]
+        tell(f"{k} a {unit}: two features", pair, len(seen))
+        seen = kept(who, clean["smoker"].tolist(), k)
+        tell(f"{k} a {unit}: truths", [sum(seen)], len(seen))
+        seen = kept(who, clean["ward"].tolist(), k)
+        tell(f"{k} a {unit}: categories", np.bincount(seen, minlength=4), len(seen))
+        seen = kept(who, q, k)
+        tell(f"{k} a {unit}: sums", [sum(seen)], len(seen))
+    three = list(zip(*(clean[x].tolist() for x in ("x0", "x1", "x2")), strict=True))
+    seen = np.array(kept(rows["user"].to_pylist(), three, 2))
+    first, second = moments(list(seen.T))
+    tell("2 a user: covariance", [*(1024 * first), *second], len(seen))
+    return found
+
+
+EIGHT = ["x0", "x1", "x2", "age", "warmth", "visits", "hours", "smoker"]
+UNITS = [("user", 1), ("user", 5), ("name", 3)]
+MIX4, MIX5 = dc.DirichletCategorical([1] * 4), dc.DirichletCategorical([1] * 5)
+TRUTH = dc.BetaBernoulli(1, 1)
+
+
+# --- the library ------------
+def statistics(opened):
+    """Name → statistic, unread; `opened` opens the table with a unit or without."""
+    table, add = opened(), dc.ADD_REMOVE
+    yield "bernoulli", table["smoker"].bounded(TRUTH)
+    yield "missing is true", table["flag"].bounded(TRUTH)
+    yield "binomial", table["visits"].bounded(dc.BetaBinomial(1, 1, trials=20))
+    yield "geometric, clipped again", table["visits"].bounded(dc.BetaGeometric(1, 1, upper=9))
+    yield "poisson of doubles", table["hours"].bounded(dc.GammaPoisson(1, 1, upper=7))
+    yield "exponential, coarse grid", table["age"].bounded(EXPONENTIAL)
+    yield "mean", table["age"].bounded(MEAN)
+    yield "mean, fine grid", table["age"].bounded(FINE)
+    yield "mean and variance", table["warmth"].bounded(NIG)
+    yield "categories", table["ward"].bounded(MIX4)
+    yield "number levels", table["half"].bounded(MIX4)
+    yield "unknown is a level", table["region"].bounded(MIX5)
+    yield "items", table["p0", "p1"].bounded(dc.DirichletMultinomial([1, 1], trials=2))
+    yield "covariance", table["x0", "x1", "x2"].bounded(NIW)
+    with_one = table.derive(one=constant(1))
+    yield "regression", with_one["one", "x0", "x2", "x1"].bounded(LINE)
+    yield "nine columns", with_one[(*EIGHT, "one")].bounded(WIDE)
+    yield "counts by region", counts(table, ["ward", "smoker"], by=["region"])
+    predicate = ((col("age") >= 65) & ~(col("ward") == "\u00e9")) | (col("visits") == 3)
+    some = table.derive(tenth=0.1 * col("age") + 0.3, band=col("age").cut([18, 65])).where(predicate)
+    mean = dc.NormalMean(5, 1, variance=9, lower=0, upper=20, grid=2**-10)
+    yield "filtered and derived", some["tenth"].bounded(mean, add)
+    yield "bands", some["band"].bounded(dc.DirichletCategorical([1] * 3), add)
+    for unit, k in UNITS:
+        of_unit = opened(unit=unit, rows_per_unit=k)
+        yield f"{k} a {unit}: two features", counts(of_unit, ["ward", "region"], relation=add)
+        yield f"{k} a {unit}: truths", of_unit["smoker"].bounded(TRUTH, add)
+        yield f"{k} a {unit}: categories", of_unit["ward"].bounded(MIX4, add)
+        yield f"{k} a {unit}: sums", of_unit["age"].bounded(MEAN, add)
+    pair = opened(unit="user", rows_per_unit=2)
+    yield "2 a user: covariance", pair["x0", "x1", "x2"].bounded(NIW, add)
+
+
+@pytest.fixture(scope="module")
+def answers(rows):
+    return expected(rows)
+
+
+@pytest.fixture(scope="module")
+def few(make_rows):
+    return make_rows(3000, 2)
+
+
+@pytest.fixture(scope="module")
+def few_answers(few):
+    return expected(few)
+
+
+def wrong(opened, answers):
+    """Names of the statistics that differ from the oracle's."""
+    found = {name: statistic.read() for name, statistic in statistics(opened)}
+    assert found.keys() == answers.keys()
+    return [
+        name
+        for name, (values, n) in answers.items()
+        if found[name].n != n or found[name].values.dtype != np.int64 or not np.array_equal(found[name].values, values)
+    ]
+
+
+def opener(source, **where):
+    return lambda **unit: Table.open(source, schema=SCHEMA, **where, **unit)
+
+
+def test_the_oracle_notices_one_row(few, few_answers):
+    other = expected(few.slice(1))
+    assert all(not np.array_equal(values, other[name][0]) for name, (values, _) in few_answers.items() if " a " not in name)
+
+
+def test_duckdb_on_a_million_rows_of_parquet(parquet, answers):
+    assert not wrong(opener(parquet), answers)
+
+
+def test_postgres_on_a_million_rows(rows, answers, load_postgres, postgres_url):
+    assert not wrong(opener(postgres_url, table=load_postgres(rows, "million")), answers)
+
+
+def test_spark_on_a_million_rows(parquet, answers, spark):
+    import ibis
+
+    spark.read.parquet(str(parquet)).createOrReplaceTempView("million")
+    assert not wrong(opener(ibis.pyspark.connect(spark).table("million")), answers)
+
+
+def test_polars_frame(few, few_answers):
+    pl = pytest.importorskip("polars")
+    assert not wrong(opener(pl.from_arrow(few)), few_answers)
+    assert not wrong(opener(pl.from_arrow(few).lazy()), few_answers)
+
+
+def test_polars_as_the_engine(few, few_answers):
+    """Ibis on Polars has no window functions, so only the statistics without a unit."""
+    pl = pytest.importorskip("polars")
+    import ibis
+
+    table = ibis.polars.connect({"rows": pl.from_arrow(few)}).table("rows")
+    found = {}
+    for name, statistic in statistics(opener(table)):
+        if " a " in name:
+            break
+        found[name] = statistic.read()
+    for name, got in found.items():
+        assert got.n == few_answers[name][1], name
+        assert np.array_equal(got.values, few_answers[name][0]), name
+    assert len(found) == 19
+
+
+def test_pandas_frame(few, few_answers):
+    assert not wrong(opener(few.to_pandas()), few_answers)
+
+
+def test_arrow_table(few, few_answers):
+    assert not wrong(opener(few), few_answers)
+
+
+def test_memtable(few, few_answers):
+    import ibis
+
+    assert not wrong(opener(ibis.memtable(few)), few_answers)
+
+
+def test_duckdb_file(few, few_answers, tmp_path):
+    import duckdb
+
+    with duckdb.connect(tmp_path / "rows.duckdb") as connection:
+        connection.register("few", few)
+        connection.execute("create table visits as from few")
+    assert not wrong(opener(tmp_path / "rows.duckdb", table="visits"), few_answers)
+
+
+def test_csv(few, few_answers, tmp_path):
+    import duckdb
+
+    path = tmp_path / "rows.csv"
+    with duckdb.connect() as connection:
+        connection.register("few", few)
+        connection.execute(f"copy few to '{path}' (force_quote (ward, name))")
+    assert not wrong(opener(path), few_answers)
+
+
+def test_the_layout_of_the_file_does_not_matter(few, few_answers):
+    order = np.random.default_rng(3).permutation(few.num_rows)
+    assert not wrong(opener(few.take(order)), few_answers)
+
+
+def test_the_family_says_the_same(few):
+    """Bit for bit what model.statistic gives on the clean column."""
+    clean, table = oracle(few), opener(few)()
+    for column, model in [("age", MEAN), ("age", FINE), ("age", EXPONENTIAL), ("warmth", NIG), ("smoker", TRUTH), ("ward", MIX4)]:
+        assert np.array_equal(table[column].bounded(model).read().values, model.statistic(clean[column]))
+    together = np.stack([clean[x] for x in ("x0", "x1", "x2")], axis=1)
+    assert np.array_equal(table["x0", "x1", "x2"].bounded(NIW).read().values, NIW.statistic(together))
