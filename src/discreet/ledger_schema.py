@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    Engine,
     Integer,
     MetaData,
     String,
@@ -21,11 +24,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import QueuePool
 
-from discreet.ledger_chain import LedgerError
+from discreet.ledger_chain import LedgerError, LedgerUnavailableError
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection
 
 VERSION = 1  # of this layout; a file of another one is refused
 PATIENCE = 60  # seconds that a writer waits for its turn
@@ -111,11 +115,19 @@ def located(where: str | Path) -> URL:
 
 def connected(url: URL) -> Engine:
     """Make an engine whose commits are on disk when they return, and whose writers take turns."""
-    if url.get_backend_name() == "sqlite":
-        engine = create_engine(url, connect_args={"timeout": PATIENCE}, hide_parameters=True)
-        event.listen(engine, "connect", _sqlite_durable)
-        event.listen(engine, "begin", _sqlite_begin)
-        return engine
+    engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
+    _CLOSED_BEFORE_FORKS.add(engine)
+    return engine
+
+
+def _sqlite(url: URL) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": PATIENCE}, hide_parameters=True)
+    event.listen(engine, "connect", _sqlite_durable)
+    event.listen(engine, "begin", _sqlite_begin)
+    return engine
+
+
+def _postgresql(url: URL) -> Engine:
     asked = url.query.get("options", "")
     options = f"{asked} -c synchronous_commit=on -c lock_timeout={PATIENCE}s"
     try:
@@ -150,3 +162,30 @@ def write_ahead(engine: Engine) -> None:
         connection.cursor().execute("PRAGMA journal_mode = WAL")
     finally:
         connection.close()
+
+
+# SQLite counts its locks in each process. A child that inherits an open connection believes that it holds its
+# parent's locks; the parent, last to close as it seems, then deletes the log that the child writes to, and
+# durable charges are gone. So nothing idle is open while a process forks, and the child of one that was in
+# a transaction may not touch that file at all. A socket to a server must not be shared either.
+_CLOSED_BEFORE_FORKS: weakref.WeakSet[Engine] = weakref.WeakSet()
+_inherited: set[str] = set()
+
+
+def _before_fork() -> None:
+    for engine in list(_CLOSED_BEFORE_FORKS):
+        if isinstance(engine.pool, QueuePool) and engine.pool.checkedout():
+            _inherited.add(str(engine.url.database))
+        engine.dispose()
+
+
+def refuse_inherited(url: URL) -> None:
+    if url.get_backend_name() == "sqlite" and str(url.database) in _inherited:
+        raise LedgerUnavailableError(
+            f"this process was forked while a thread of its parent wrote to {url.database}; charge from the "
+            "parent, or start processes with spawn"
+        )
+
+
+if hasattr(os, "register_at_fork"):  # there are no forks elsewhere
+    os.register_at_fork(before=_before_fork, after_in_parent=_inherited.clear)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import weakref
 from contextlib import contextmanager
@@ -25,7 +24,17 @@ from discreet.ledger_chain import (
     canonical,
     entry_after,
 )
-from discreet.ledger_schema import ENTRIES, LEDGER, SCOPES, VERSION, connected, located, metadata, write_ahead
+from discreet.ledger_schema import (
+    ENTRIES,
+    LEDGER,
+    SCOPES,
+    VERSION,
+    connected,
+    located,
+    metadata,
+    refuse_inherited,
+    write_ahead,
+)
 from discreet.privacy.serial import from_json
 
 if TYPE_CHECKING:
@@ -120,23 +129,22 @@ class Store:
         self.name = str(self._file or self.url.render_as_string(hide_password=True))
         self._inode = 0
         self._engine: Engine | None = None
-        self._owner = 0
 
     @property
     def exists(self) -> bool:
         return self._file is None or self._file.exists()
 
     def engine(self) -> Engine:
-        """Connect once in each process: a connection must not cross a fork."""
-        if self._engine is None or self._owner != os.getpid():
-            self._engine, self._owner = connected(self.url), os.getpid()
-            weakref.finalize(self, _closed, self._engine, self._owner)
+        """Connect when first asked."""
+        refuse_inherited(self.url)
+        if self._engine is None:
+            self._engine = connected(self.url)
+            weakref.finalize(self, self._engine.dispose)
         return self._engine
 
     def close(self) -> None:
         if self._engine is not None:
-            _closed(self._engine, self._owner)
-            self._engine = None
+            self._engine.dispose()
 
     def create(self) -> None:
         """Lay out the tables unless they are there; processes may race to do it."""
@@ -205,10 +213,6 @@ def _reason(error: Exception) -> str:
     """Give the driver's own words, first line only."""
     lines = str(getattr(error, "orig", None) or error).splitlines()
     return lines[0] if lines else type(error).__name__
-
-
-def _closed(engine: Engine, owner: int) -> None:
-    engine.dispose(close=owner == os.getpid())
 
 
 def rows(connection: Connection) -> Iterator[Entry]:

@@ -167,21 +167,56 @@ from fractions import Fraction
 from discreet.ledger import Ledger
 from discreet.privacy.guarantees import PureDP
 ledger = Ledger.open(sys.argv[1], PureDP(1))
-ledger.charge(PureDP(Fraction(1, 4)))
+ledger.charge(PureDP(Fraction(1, 8)))
+(wait, done), (rest, go) = os.pipe(), os.pipe()
 child = os.fork()
-ledger.charge(PureDP(Fraction(1, 4)))  # the same object on both sides of the fork
+ledger.charge(PureDP(Fraction(1, 8)))  # the same object on both sides of the fork
 if child == 0:
+    os.write(done, b".")
+    os.read(rest, 1)
+    ledger.charge(PureDP(Fraction(1, 8)))
     os._exit(0)
+os.read(wait, 1)
+ledger.close()
+os.write(go, b".")
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-def test_a_ledger_survives_a_fork(place, opened):
+def test_nothing_acknowledged_is_lost_across_a_fork(place, opened):
+    # with a connection open during the fork, SQLite loses the child's last charge: its parent, which seems
+    # to be the last one out, deletes the log that the child writes to
     done = run(FORKED, place)
     assert done.returncode == 0, done.stderr
     ledger = opened(place)
-    assert ledger.spent().sums == (Fraction(3, 4),)
+    assert ledger.spent().sums == (Fraction(4, 8),)
     ledger.verify()
+
+
+FORKED_WITHIN = """
+import os, sys
+from discreet.ledger import Ledger, LedgerUnavailableError
+from discreet.privacy.guarantees import PureDP
+ledger = Ledger.open(sys.argv[1], PureDP(1))
+with ledger._store.writing("hold the lock"):
+    child = os.fork()
+    if child == 0:
+        for way in (lambda: ledger.charge(PureDP(0.5)), lambda: Ledger.open(sys.argv[1])):
+            try:
+                way()
+            except LedgerUnavailableError as error:
+                os.write(1, f"{error}\\n".encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+ledger.charge(PureDP(0.25))  # the parent goes on
+"""
+
+
+def test_a_child_forked_within_a_transaction_may_not_touch_the_file(tmp_path, opened):
+    done = run(FORKED_WITHIN, tmp_path / "budget.db")
+    assert done.stdout.count("this process was forked while") == 2, done.stderr
+    assert not done.stderr
+    assert opened(tmp_path / "budget.db").spent().sums == (Fraction(1, 4),)
 
 
 def test_a_ledger_of_another_version_is_refused_clearly(place, opened, by_hand):
