@@ -144,8 +144,8 @@ def honest_width(out: Released, exact: Released, level: float) -> Floats:
     The floor matters for one assumed θ: a point that stays at the prior mean is near it for no good reason.
     """
     reach = _atom_reach if isinstance(out.point, Atoms) else _reach
-    low, high = exact.interval or (0.0, 0.0)
-    return np.asarray(np.maximum(2 * reach(out, level), _mean(exact, high - low)))
+    own = 0.0 if exact.interval is None else _mean(exact, exact.interval[1] - exact.interval[0])
+    return np.asarray(np.maximum(2 * reach(out, level), own))
 
 
 def _atom_reach(out: Released, level: float) -> Floats:

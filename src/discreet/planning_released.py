@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.mechanism import Mechanism
     from discreet.planning_cases import Cases, Rng
 
-MOST_PAIRS = 2**20  # of data set and noise, in an exact sum
+MOST_PAIRS = 2**18  # of data set and noise, in an exact sum
 STRATIFIED_PAIRS = 2**15  # of data set and stratum of real noise
 
 
@@ -116,8 +116,7 @@ def _(model: DirichletLaw, added: Floats, mechanism: OnePosteriorSample, seed: i
 def _(mechanism: NoisyStatistics, cases: Cases, level: float) -> Released:
     """Read the naive posterior of each noisy statistic; its mean is the point."""
     node, noisy, weights, exact = _noised(mechanism, cases)
-    rows, index = np.unique(noisy, axis=0, return_inverse=True)
-    index = index.reshape(-1)
+    rows, index = _distinct(noisy)
     eta = read(cases.model, rows, template(mechanism))
     law = marginals(cases.model, eta)
     true = updated(cases.model, cases.statistics, cases.n)
@@ -129,6 +128,14 @@ def _(mechanism: NoisyStatistics, cases: Cases, level: float) -> Released:
         weights,
         exact,
     )
+
+
+def _distinct(rows: Floats) -> tuple[Floats, Integers]:
+    """Distinct rows, and where each row is among them; quick where exact sums repeat, in one column."""
+    if rows.shape[1] > 1:
+        return rows, np.arange(len(rows))
+    values, index = np.unique(rows[:, 0], return_inverse=True)
+    return values[:, None], index
 
 
 def mean_moved(mechanism: NoisyStatistics, cases: Cases) -> float:

@@ -217,6 +217,6 @@ def test_honest_intervals_of_one_draw_cover():
 
 
 def test_a_lucky_prior_makes_no_honest_interval():
-    """θ at the prior mean, two records: the point hardly errs, but two records know no more than the posterior."""
+    """θ at the prior mean, two records: the point hardly errs, but nobody can know that."""
     found = predict(NoisyStatistics(MODEL, n=2, scale=5), truth=1 / 3)
-    assert found.honest_width > 10 * found.error
+    assert found.honest_width > 5 * found.error
