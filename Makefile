@@ -5,8 +5,8 @@ READY := .venv/ready
 
 .PHONY: demo test lint format bench docs clean
 
-demo: $(READY)   ## release two posteriors from the bundled Adult data and draw the picture
-	$(BIN)/python -m discreet.experiments.adult --out out
+demo: $(READY)   ## plan, fit, certificate, report and ledger on the bundled Adult data
+	$(BIN)/discreet demo --out out
 
 test: $(READY)   ## the whole test suite, warnings as errors
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
@@ -24,7 +24,7 @@ bench: $(READY)  ## ratios measured side by side; minutes
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
 docs: $(READY)   ## the documentation as a site, strictly: a broken link is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \

@@ -6,6 +6,8 @@ The public names, loaded on first use so that `import discreet` stays light.
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -14,7 +16,14 @@ _HOME = {
     "privacy.guarantee": "Guarantee Relation SUBSTITUTE ADD_REMOVE Unreachable NotProved",
     "privacy.guarantees": "PureDP ApproxDP RenyiDP ZeroCDP GaussianDP BoundedRange",
     "privacy.composition": "compose parallel",
-    "privacy.filters": "Filter",
+    "privacy.filters": "Filter Overspent",
+    "tables.table": "Table",
+    "tables.schema": "Schema Binary Categories Bounded Count Label",
+    "tables.columns": "col",
+    "ledger": "Ledger",
+    "privatise": "privatise",
+    "release": "Release",
+    "planning": "plan",
     "families.registry": "BetaBernoulli BetaBinomial BetaGeometric DirichletCategorical DirichletMultinomial "
     "GammaPoisson GammaExponential NormalMean NormalInverseGamma NormalInverseWishart "
     "BayesianLinearRegression",
@@ -36,3 +45,14 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+class _Package(ModuleType):
+    """Keep `discreet.privatise` the function: loading the module of that name must not hide it."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "privatise":
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -11,6 +11,7 @@ from discreet.families.linear_regression import BayesianLinearRegression as Baye
 from discreet.families.normal_inverse_gamma import NormalInverseGamma as NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
 from discreet.families.normal_mean import NormalMean as NormalMean
+from discreet.ledger import Ledger as Ledger
 from discreet.mechanisms.concentrated import ConcentratedPosterior as ConcentratedPosterior
 from discreet.mechanisms.continuous_exponential import ContinuousExponential as ContinuousExponential
 from discreet.mechanisms.diffused import DiffusedPosterior as DiffusedPosterior
@@ -30,6 +31,7 @@ from discreet.mechanisms.randomised_response import RandomizedResponse as Random
 from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate as SampleAndAggregate
 from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian as SmoothSensitivityMedian
 from discreet.mechanisms.statistical_query import StatisticalQuery as StatisticalQuery
+from discreet.planning import plan as plan
 from discreet.privacy.bounded_loss import ApproxDP as ApproxDP
 from discreet.privacy.bounded_loss import BoundedRange as BoundedRange
 from discreet.privacy.bounded_loss import PureDP as PureDP
@@ -39,13 +41,24 @@ from discreet.privacy.divergence_bounds import GaussianDP as GaussianDP
 from discreet.privacy.divergence_bounds import RenyiDP as RenyiDP
 from discreet.privacy.divergence_bounds import ZeroCDP as ZeroCDP
 from discreet.privacy.filters import Filter as Filter
+from discreet.privacy.filters import Overspent as Overspent
 from discreet.privacy.guarantee import ADD_REMOVE as ADD_REMOVE
 from discreet.privacy.guarantee import SUBSTITUTE as SUBSTITUTE
 from discreet.privacy.guarantee import Guarantee as Guarantee
 from discreet.privacy.guarantee import NotProved as NotProved
 from discreet.privacy.guarantee import Relation as Relation
 from discreet.privacy.guarantee import Unreachable as Unreachable
+from discreet.privatise import privatise as privatise
+from discreet.release import Release as Release
 from discreet.sampling.source import SeededSource as SeededSource
 from discreet.sampling.source import SystemSource as SystemSource
+from discreet.tables.columns import col as col
+from discreet.tables.schema import Binary as Binary
+from discreet.tables.schema import Bounded as Bounded
+from discreet.tables.schema import Categories as Categories
+from discreet.tables.schema import Count as Count
+from discreet.tables.schema import Label as Label
+from discreet.tables.schema import Schema as Schema
+from discreet.tables.table import Table as Table
 
 __version__: str
