@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.report.markup import Html, joined
-from discreet.report.numbers import upward
+from discreet.report.numbers import powers, upward
 from discreet.report.pictures import tick
 from discreet.report.svg import Axis, area, bottom_axis, curve, dot, legend, line, responsive, words
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 POINTS = 40
 DEEPEST = -12.0  # δ below 10⁻¹² is drawn at the bottom
 FAR = 40.0  # no ε beyond it is worth a picture
-SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def promised_points(promised: Mapping[str, Any]) -> list[tuple[float, float]]:
@@ -55,8 +54,11 @@ def privacy_curve(release: Release, promised: Mapping[str, Any]) -> Html:
     known = promised_points(promised)
     target = target_point(promised)
     seen = [epsilon for epsilon, _ in [*known, *([target] if target else [])]]
-    end = min(1.12 * max(seen, default=8.0), FAR)
-    at = sorted({*np.linspace(0, end, POINTS).tolist(), *(e for e in seen if e < end)})
+    last = min(max(seen, default=8.0), FAR)
+    end = 1.1 * last
+    at = sorted(
+        {*np.linspace(0, end, POINTS).tolist(), *np.linspace(0.85 * last, last, POINTS // 2).tolist()}
+    )
     points = [(e, delta_at(release, e)) for e in at]
     marks = [target] if target else known[1:2]
 
@@ -75,7 +77,7 @@ def privacy_curve(release: Release, promised: Mapping[str, Any]) -> Html:
         ]
         return 314, joined(parts)
 
-    story = "; ".join(f"at δ = {d:g}, ε = {upward(e)}" for e, d in known)
+    story = "; ".join(powers(f"at δ = {d:g}, ε = {upward(e)}") for e, d in known)
     return responsive("privacy", "How δ falls as ε grows", f"Certified: {story}.", draw)
 
 
@@ -87,15 +89,15 @@ def _powers(up: Axis, left: float, right: float) -> Html:
     parts: list[Html] = [words(left - 40, 24, "δ", "name")]
     for power in range(int(DEEPEST), 1, 3):
         y = up.at(power)
-        said = "1" if power == 0 else "10" + str(power).translate(SUPERSCRIPT)
+        said = "1" if power == 0 else powers(f"1e{power}")
         parts += [line(left, y, right, y, "grid"), words(left - 6, y + 4, said, "tick", "end")]
     return joined(parts)
 
 
 def _mark(across: Axis, up: Axis, mark: tuple[float, float], width: int) -> Html:
-    """The promised point, its words on the side that has room."""
+    """Mark the promised point, its words on the side that has room."""
     x, y = across.at(mark[0]), up.at(_log(mark[1]))
-    said = f"ε = {upward(mark[0], 4)}, δ = {mark[1]:g}"
+    said = powers(f"ε = {upward(mark[0], 4)}, δ = {mark[1]:g}")
     left = x > width / 2
     above = y > 200
     place = (x - 10 if left else x + 10, y - 10 if above else y + 20)

@@ -74,12 +74,16 @@ def facts(pairs: Iterable[tuple[str, str]], class_: str = "facts") -> Html:
     return element("dl", *inside, class_=class_)
 
 
-def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
-    """A table whose first column heads its rows and whose other columns are numbers."""
+def table(
+    caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], class_: str | None = None
+) -> Html:
+    """Make a table whose first column heads its rows and whose other columns are numbers."""
     head = element("tr", *(element("th", name, scope="col") for name in heads))
     body = (
         element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:]))
         for row in rows
     )
-    made = element("table", element("caption", caption), element("thead", head), element("tbody", *body))
+    made = element(
+        "table", element("caption", caption), element("thead", head), element("tbody", *body), class_=class_
+    )
     return element("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)

@@ -1,8 +1,9 @@
-"""Numbers for people: promises rounded up and never down, estimates to the digits that their width supports."""
+"""Numbers for people: promises rounded up and never down, estimates to the digits their width supports."""
 
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 DIGITS = 6
 NONE = "—"
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+NARROW = "\u202f"  # a space that does not break
 
 
 def certified(value: float | None) -> Html | str:
@@ -23,7 +26,7 @@ def certified(value: float | None) -> Html | str:
 
 
 def upward(value: float, digits: int = DIGITS) -> str:
-    """The least decimal of so many digits at or above the value."""
+    """Write the least decimal of so many digits at or above the value."""
     if not math.isfinite(value):
         return "unbounded"
     near = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
@@ -31,7 +34,7 @@ def upward(value: float, digits: int = DIGITS) -> str:
 
 
 def share_upward(probability: float) -> Html:
-    """A probability that was promised, in percent, rounded up at two decimals."""
+    """Show a probability that was promised, in percent, rounded up at two decimals."""
     percent = (Decimal(probability) * 100).quantize(Decimal("0.01"), ROUND_CEILING)
     return element("data", f"{min(percent, Decimal(100)).normalize():f} %", value=repr(probability))
 
@@ -44,17 +47,28 @@ def decimals(width: float) -> int:
 
 
 def shown(value: float, places: int, *, percent: bool = False) -> str:
-    """An estimate; large and tiny ones in powers of ten, undefined ones as a dash."""
+    """Show an estimate; large and tiny ones in powers of ten, undefined ones as a dash."""
     if not math.isfinite(value):
         return NONE
     if percent:
         return f"{100 * value:.{max(0, places - 2)}f} %"
     if value and not 1e-4 <= abs(value) < 1e9:
         return f"{value:.3e}"
-    return f"{value:,.{places}f}".replace(",", " ").replace("-", "−")
+    return f"{value:,.{places}f}".replace(",", NARROW).replace("-", "−")
 
 
 def places_for(widths: Iterable[float]) -> int:
-    """One number of places for a column: that of its narrowest interval, but at most five digits more."""
+    """One number of places for a column: that of its widest interval."""
     good = [width for width in widths if 0 < width < math.inf]
-    return min(decimals(min(good)), decimals(max(good)) + 2) if good else 3
+    return decimals(max(good)) if good else 3
+
+
+def whole(count: int) -> str:
+    return f"{count:,}".replace(",", NARROW)
+
+
+def powers(text: str) -> str:
+    """Write 1e-06 as 10⁻⁶, which does not break at its hyphen either."""
+    return re.sub(
+        r"\b1e(-?)0*(\d+)\b", lambda found: "10" + (found[1] + found[2]).translate(SUPERSCRIPT), text
+    )

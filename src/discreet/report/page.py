@@ -8,10 +8,10 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from discreet.report import findings, promises
+from discreet.report import promises
+from discreet.report.findings import Findings
 from discreet.report.markup import Html, element, facts, joined
-from discreet.report.numbers import certified, share_upward
-from discreet.report.subject import subject
+from discreet.report.numbers import certified, powers, share_upward, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,24 +20,27 @@ if TYPE_CHECKING:
     from discreet.report.ledger_view import LedgerView
 
 LOUD = "Not private"
+UNKEPT = (
+    "What is promised below holds for this mechanism with secret randomness; this release does not keep it."
+)
 
 
 def report(release: Release, ledger_view: LedgerView | None = None) -> str:
     """Write everything about a release as one self-contained HTML page; `ledger_view` tells what remains."""
-    said, asked = release.certificate(), subject(release)
+    said, found = release.certificate(), Findings.of(release)
     sections = (
-        ("result", "What was learned", findings.picture(release, asked)),
-        ("intervals", "Intervals", findings.intervals(release, asked)),
-        ("next", "The next record", findings.next_record(release, asked)),
+        ("result", "What was learned", found.picture()),
+        ("intervals", "Intervals", found.intervals()),
+        ("next", "The next record", found.next_record()),
         ("privacy", "What is promised", promises.curve(release, said)),
         ("budget", "What was spent and what remains", promises.budget(said, ledger_view)),
         ("certificate", "The certificate in words", promises.certificate(said)),
         ("limits", "What is not covered", promises.not_covered(said)),
         ("provenance", "Where it came from", promises.provenance(release, said)),
     )
-    head = _header(asked.title, findings.headline(release, asked), said, release)
+    head = _header(found.subject.title, found.headline(), said, release)
     body = element("main", _alarm(said), head, *_sections(sections), _alarm(said))
-    return _document(f"{LOUD}: {asked.title}" if said["warnings"] else asked.title, body)
+    return _document(f"{LOUD}: {found.subject.title}" if said["warnings"] else found.subject.title, body)
 
 
 def _sections(sections: Iterable[tuple[str, str, Html | None]]) -> Iterable[Html]:
@@ -47,12 +50,12 @@ def _sections(sections: Iterable[tuple[str, str, Html | None]]) -> Iterable[Html
 
 
 def _alarm(said: Mapping[str, Any]) -> Html:
-    """A seeded release protects nobody; nobody shall overlook that."""
+    """Say loudly that a seeded release protects nobody."""
     return joined(
         element(
             "aside",
             element("strong", LOUD),
-            element("p", warning),
+            element("p", promises.sentence(warning.removeprefix("NOT PRIVATE: "))),
             class_="alarm",
             role="note",
             aria_label=LOUD,
@@ -71,13 +74,13 @@ def _header(title: str, headline: str, said: Mapping[str, Any], release: Release
                 f"sure of you, from {100 * first['before']:g} % to at most",
                 share_upward(first["after_at_most"]),
             ),
-            ("records", f"{count:,}".replace(",", " ") if count is not None else "private"),
+            ("records", whole(count) if count is not None else "private"),
             ("mechanism", release.mechanism.replace("_", " ")),
         ],
         class_="cards",
     )
     chosen = [element("p", f"Selection: {release.selection}.", class_="quiet")] if release.selection else []
-    meaning = LOUD + "." if said["warnings"] else promises.sentence(first["words"])
+    meaning = UNKEPT if said["warnings"] else promises.sentence(first["words"])
     return element(
         "header",
         element("p", "A result under differential privacy", class_="kicker"),
@@ -97,7 +100,7 @@ def _epsilon(promised: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     rows = [row for row in promised["epsilon_at_delta"] if row["epsilon"] is not None]
     chosen = [row for row in rows if row["delta"] == promised["target"].get("delta")] or rows[-1:]
     for row in chosen:
-        yield f"ε at δ = {row['delta']:g}", certified(row["epsilon"])
+        yield powers(f"ε at δ = {row['delta']:g}"), certified(row["epsilon"])
 
 
 def _document(title: str, body: Html) -> str:
@@ -112,15 +115,16 @@ def _document(title: str, body: Html) -> str:
         element("title", title),
         element("style", style),
     )
+    kept = Html(body.replace(" %", "\u00a0%"))  # so that no line starts with a percent sign
     foot = element(
         "footer", element("p", "Reading this page costs nothing: it is made from what was released.")
     )
-    page = element("html", head, element("body", body, foot), lang="en")
+    page = element("html", head, element("body", kept, foot), lang="en")
     return f"<!doctype html>\n{page}\n"
 
 
 @cache
 def _style() -> tuple[Html, str]:
-    """The style sheet, and its hash: the page's policy lets the browser apply this one and load nothing."""
+    """Read the style sheet and its hash: the page's policy admits this one, and loads nothing."""
     text = files("discreet.report").joinpath("style.css").read_text(encoding="utf-8")
     return Html(text), base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

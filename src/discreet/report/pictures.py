@@ -1,4 +1,4 @@
-"""The pictures of θ: a density for one number, intervals for several, draws where only draws were released."""
+"""The pictures of θ: a density for one number, intervals for several, draws where only they were released."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.report.markup import Html, joined
 from discreet.report.numbers import places_for, shown
+from discreet.report.summary import LEVEL, Summary, shown_first
 from discreet.report.svg import (
     Axis,
     area,
@@ -17,21 +19,20 @@ from discreet.report.svg import (
     box,
     curve,
     diamond,
-    dot,
     legend,
     line,
     responsive,
     words,
 )
-from discreet.report.markup import Html, joined
-from discreet.report.summary import LEVEL, Summary, shown_first
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.families.family import Family, Floats
     from discreet.report.subject import Group
 
 MOST_ROWS = 12
-ZOOM = 12  # a prior wider than so many posteriors is cut at the border, and the caption says so
+ROOM = 1.2  # shown of the prior on either side, in posteriors; more is cut, and the caption says so
 POINTS = 240
 
 
@@ -65,16 +66,16 @@ def density(prior: Family, posterior: Family, group: Group) -> tuple[Html, bool]
         return 294, joined(parts)
 
     story = (
-        f"The posterior has its mean at {say(mean)}; 90 % of it lies between {say(ends[0])} and {say(ends[1])}. "
-        f"The prior has its mean at {say(float(prior.mean()))}."
+        f"The posterior has its mean at {say(mean)}; 90 % of it lies between {say(ends[0])} and "
+        f"{say(ends[1])}. The prior has its mean at {say(float(prior.mean()))}."
     )
     return responsive("density", f"Prior and posterior: {group.axis}", story, draw), cut
 
 
 def span(prior: Family, posterior: Family) -> tuple[float, float, bool]:
-    """What to show: all of the posterior that matters, and the prior as far as that leaves it readable."""
+    """Choose what to show: the posterior, and the prior as far as that leaves it readable."""
     inner, outer = (np.ravel(law.interval(p)) for law, p in ((posterior, 0.9995), (prior, 0.98)))
-    room = (inner[1] - inner[0]) * ZOOM / 2
+    room = (inner[1] - inner[0]) * ROOM
     low, high = min(inner[0], max(outer[0], inner[0] - room)), max(inner[1], min(outer[1], inner[1] + room))
     pad = 0.04 * (high - low)
     ends = [end for law in (prior, posterior) for end in np.ravel(law.interval(0.999999))]
@@ -106,7 +107,7 @@ def drawn_on_prior(prior: Family, draws: Floats, group: Group) -> Html:
         return 254, joined(parts)
 
     said = ", ".join(say(float(t)) for t in draws.ravel()[:20])
-    story = f"Released: {said}. The prior has its mean at {say(float(prior.mean()))}. There is no posterior to draw."
+    story = f"Released: {said}. The prior has its mean at {say(float(prior.mean()))}."
     return responsive("draws", f"What was drawn, on the prior: {group.axis}", story, draw)
 
 
@@ -123,22 +124,24 @@ class Row:
     marks: tuple[float, ...]
 
 
-def forest(name: str, group: Group, prior: Summary, posterior: Summary) -> Html:
-    """Draw an interval for each coordinate, the prior's beneath it."""
+def forest(name: str, group: Group, prior: Summary, posterior: Summary) -> tuple[Html, bool]:
+    """Draw an interval for each coordinate, the prior's beneath it; and say whether a prior was cut."""
     chosen = shown_first(group, posterior.mean, MOST_ROWS)
     places = places_for(posterior.widths[chosen])
     rows = [
         Row(
             group.labels[i],
-            " – ".join(shown(end, places, percent=group.percent) for end in posterior.interval[i]),
+            " – ".join(shown(float(end), places, percent=group.percent) for end in posterior.interval[i]),
             _pair(prior.interval[i]),
             _pair(posterior.interval[i]),
             (float(posterior.mean[i]),),
         )
         for i in chosen
     ]
-    keys = [("line", "bar", "90 % interval"), ("dot", "point", "mean"), ("line", "prior-bar", "prior")]
-    return _rows(name, group, rows, keys, _limits(posterior.interval[chosen], prior.interval[chosen]))
+    keys = [("line", "bar", "90 % interval"), ("tick", "point", "mean"), ("line", "prior-bar", "prior")]
+    limits = _limits(posterior.interval[chosen], prior.interval[chosen])
+    cut = bool(prior.interval[chosen].min() < limits[0] or prior.interval[chosen].max() > limits[1])
+    return _rows(name, group, rows, keys, limits), cut
 
 
 def drawn_rows(name: str, group: Group, prior: Summary, draws: Floats) -> Html:
@@ -169,7 +172,7 @@ def _pair(ends: Floats) -> tuple[float, float]:
 def _limits(must: Floats, may: Floats | None) -> tuple[float, float]:
     """Show all that must be seen, and of the prior as much as leaves it readable."""
     low, high = float(must.min()), float(must.max())
-    room = (high - low or abs(high) or 1.0) * ZOOM / 4
+    room = (high - low or abs(high) or 1.0) * ROOM
     if may is not None:
         low = min(low, max(float(may.min()), low - room))
         high = max(high, min(float(may.max()), high + room))
@@ -195,13 +198,17 @@ def _rows(
 
 
 def _row(row: Row, across: Axis, top: float, width: int) -> Html:
-    y = top + 29
+    y = top + 28
     parts: list[Html] = []
     if row.prior is not None:
-        parts.append(line(across.at(row.prior[0]), y + 4, across.at(row.prior[1]), y + 4, "prior-bar"))
+        parts.append(line(across.at(row.prior[0]), y + 6, across.at(row.prior[1]), y + 6, "prior-bar"))
     if row.interval is not None:
         parts.append(line(across.at(row.interval[0]), y, across.at(row.interval[1]), y, "bar"))
-        parts += [dot(across.at(mark), y, 4.5, "point") for mark in row.marks if math.isfinite(mark)]
+        parts += [
+            line(across.at(mark), y - 6, across.at(mark), y + 6, "point")
+            for mark in row.marks
+            if math.isfinite(mark)
+        ]
     else:
         parts += [diamond(across.at(mark), y, 6, "draw") for mark in row.marks]
     room = width - 16 - 7.4 * len(row.said) - 16
@@ -234,8 +241,7 @@ def bars(name: str, title: str, rows: list[tuple[str, float]]) -> Html:
             parts += [
                 words(8, top + 15, fitted(label, width - 90), "label"),
                 words(width - 8, top + 15, said, "value", "end"),
-                box(8, top + 20, (width - 16), 8, "trough", 4),
-                box(8, top + 20, max(2.0, (width - 16) * share / longest), 8, "fill", 4),
+                box(8, top + 20, max(2.0, (width - 16) * share / longest), 8, "fill", corner=4),
             ]
         return 34.0 * len(rows) + 4, joined(parts)
 
@@ -244,12 +250,12 @@ def bars(name: str, title: str, rows: list[tuple[str, float]]) -> Html:
 
 
 # --- how numbers are said ------------
-def _teller(group: Group, width: float):  # type: ignore[no-untyped-def]
+def _teller(group: Group, width: float) -> Callable[[float], str]:
     places = places_for([width])
     return lambda value: shown(float(value), places, percent=group.percent)
 
 
-def _tick_teller(axis: Axis, group: Group):  # type: ignore[no-untyped-def]
+def _tick_teller(axis: Axis, group: Group) -> Callable[[float], str]:
     marks = axis.ticks()
     step = marks[1] - marks[0] if len(marks) > 1 else axis.high - axis.low
     return lambda value: tick(value, step, percent=group.percent)

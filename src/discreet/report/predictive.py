@@ -35,8 +35,8 @@ def predictive(release: Release, subject: Subject, posterior: Family) -> Html | 
 def _true_or_false(release: Release, subject: Subject, posterior: Family) -> Html:
     if getattr(release.model, "grid", 1) != 1:
         return paragraphs(
-            "Records lie between 0 and 1 and enter through a pseudo-likelihood, which predicts no single record; "
-            "the average above is what it estimates."
+            "Records lie between 0 and 1 and enter through a pseudo-likelihood, which predicts no single "
+            "record; the average above is what it estimates."
         )
     share = float(np.exp(posterior.log_predictive(1)))
     name = quoted(release.columns[0]) if release.columns else "it"
@@ -53,7 +53,7 @@ def _categories(release: Release, subject: Subject, posterior: Family) -> Html:
     said = (
         f"The next record is most likely {best}, with probability {100 * shares.max():.1f} %."
         if trials is None
-        else f"Of the {trials} items of the next record, {trials * shares.max():.2f} are expected to be {best}."
+        else f"Of the {trials} items of the next record, {trials * shares.max():.2f} should be {best}."
     )
     return _figure(bars("predictive", subject.title, _largest(group, shares)), said)
 
@@ -68,7 +68,7 @@ def _largest(group: Group, shares: Floats) -> list[tuple[str, float]]:
 
 
 # --- counts ------------
-def _counts(release: Release, subject: Subject, posterior: Family) -> Html:
+def _counts(release: Release, subject: Subject, posterior: Family) -> Html:  # noqa: ARG001
     """Find how far the counts reach by widening, then draw each, or a curve where they are many."""
     x, mass = _reach(posterior, getattr(release.model, "trials", None))
     total = np.cumsum(mass)
@@ -83,7 +83,7 @@ def _reach(posterior: Family, most: int | None) -> tuple[Floats, Floats]:
     """Masses over 0, …, K, K grown until they hold 99.5 %; sampled evenly where K is large."""
     for power in range(6, 40):
         end = 2**power if most is None else min(most, 2**power)
-        x = np.unique(np.round(np.linspace(0, end, min(end, FINE) + 1)))
+        x: Floats = np.unique(np.rint(np.linspace(0, end, min(end, FINE) + 1)))
         mass = np.exp(posterior.log_predictive(x)) * (end + 1) / x.size
         if mass.sum() >= 0.995 or end == most:
             break
@@ -97,7 +97,7 @@ def _bars_at(release: Release, x: Floats, mass: Floats) -> Html:
         across, up = Axis(low, high, 8, width - 8), Axis(0, top, 200, 10)
         each = max(1.5, 0.8 * (across.at(1 + low) - across.at(low)))
         parts = [
-            box(across.at(a) - each / 2, up.at(b), each, 200 - up.at(b), "fill", 1)
+            box(across.at(a) - each / 2, up.at(b), each, 200 - up.at(b), "fill", corner=1)
             for a, b in zip(x, mass, strict=True)
         ]
         return 244, joined([bottom_axis(across, 200, 10, _whole, _next(release)), *parts])
@@ -179,12 +179,13 @@ def _given_features(release: Release, subject: Subject, posterior: Any) -> Html:
     means = np.asarray(posterior.mean())[:-1]
     spread = (float(posterior.scale) / float(posterior.shape)) ** 0.5
     response = quoted(release.columns[-1]) if release.columns else "the response"
-    terms = " + ".join(f"{m:.4g} × {label}" for m, label in zip(means[:6], group.labels[:6], strict=True))
+    signed = zip(means[:6], group.labels[:6], strict=True)
+    terms = " ".join(f"{'−' if m < 0 else '+'} {abs(m):.4g} × {label}" for m, label in signed)
     more = " + …" if means.size > 6 else ""
     return paragraphs(
-        f"The next {response} depends on its features: its middle is {terms}{more}.".replace("+ -", "− "),
-        f"Around that it follows a Student law with {2 * float(posterior.shape):.4g} degrees of freedom and a scale "
-        f"of at least {spread:.4g}, more for features far from those seen.",
+        f"The next {response} depends on its features: its middle is {terms.removeprefix('+ ')}{more}.",
+        f"Around that it follows a Student law of {2 * float(posterior.shape):.4g} degrees of freedom with a "
+        f"scale of at least {spread:.4g}, more for features far from those seen.",
     )
 
 

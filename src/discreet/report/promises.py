@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.report.curve import privacy_curve
 from discreet.report.markup import Html, element, facts, joined, listed, paragraphs, table
-from discreet.report.numbers import certified, share_upward
+from discreet.report.numbers import certified, powers, share_upward
 from discreet.report.svg import box, responsive
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ QUESTIONS = {"value": "which group you are in", "membership": "whether you are i
 
 def sentence(text: str) -> str:
     """Start with a capital and end with a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    return powers(text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else "."))
 
 
 # --- what is promised ------------
@@ -47,7 +47,7 @@ def _notions(promised: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "ε at δ = 0 (pure)", certified(promised["pure_epsilon"])
     for row in promised["epsilon_at_delta"]:
         if row["epsilon"] is not None:
-            yield f"ε at δ = {row['delta']:g}", certified(row["epsilon"])
+            yield powers(f"ε at δ = {row['delta']:g}"), certified(row["epsilon"])
     for row in promised["renyi"]:
         if row["epsilon"] is not None:
             yield f"Rényi divergence of order {row['order']:g}", certified(row["epsilon"])
@@ -63,11 +63,11 @@ def odds_table(said: Mapping[str, Any]) -> Html:
             QUESTIONS.get(row["question"], row["question"]),
             f"{100 * row['before']:g} %",
             share_upward(row["after_at_most"]),
-            f"{row['except_with_probability']:g}" if row["except_with_probability"] else "never",
+            powers(f"{row['except_with_probability']:g}") if row["except_with_probability"] else "never",
         )
         for row in said["promised"]["odds"]
     ]
-    heads = ("somebody guesses", "sure before", "after at most", "except with probability")
+    heads = ("somebody guesses", "sure before", "after, at most", "except in")
     return table("How sure somebody who knows every other row can become", heads, rows)
 
 
@@ -104,7 +104,10 @@ def _scope(i: int, scope: ScopeView) -> Html:
 
     def draw(width: int) -> tuple[float, Html]:
         return 18, joined(
-            [box(0, 3, width, 12, "trough", 6), box(0, 3, max(12 * (used > 0), width * used), 12, "spent", 6)]
+            [
+                box(0, 3, width, 12, "trough", corner=6),
+                box(0, 3, max(12 * (used > 0), width * used), 12, "spent", corner=6),
+            ]
         )
 
     meter = responsive(f"budget{i}", f"Budget of {scope.scope}", said, draw)
@@ -134,7 +137,7 @@ def certificate(said: Mapping[str, Any]) -> Html:
 
 
 def _once(odds: list[Mapping[str, Any]]) -> list[str]:
-    """The first row of each question in full; the table holds the rest."""
+    """Give the first row of each question in full; the table holds the rest."""
     first = {row["question"]: row["words"] for row in reversed(odds)}
     return [sentence(words) for words in reversed(first.values())]
 

@@ -32,8 +32,8 @@ class Group:
         return self.first + len(self.labels)
 
     def named(self, index: int) -> str:
-        """The coordinate, as the start of a sentence."""
-        return self.phrase if len(self.labels) == 1 else f"{self.phrase} {self.labels[index]}"
+        """Name a coordinate, as the start of a sentence."""
+        return self.phrase if len(self.labels) == 1 else f"{self.phrase} {quoted(self.labels[index])}"
 
 
 @final

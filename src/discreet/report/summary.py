@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.report.subject import Group
 
 LEVEL = 0.9
+MOST_MOVES = 100  # noisy numbers whose effect is followed one by one
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -61,7 +62,7 @@ def shown_first(group: Group, sizes: Floats, most: int) -> list[int]:
 
 
 def noise_deviation(release: Release) -> float | None:
-    """Standard deviation of the noise on each released number, in integer units; None for draws.
+    """Give the standard deviation of the noise on each released number, in integer units; None for draws.
 
     Laplace √2·b; its discrete kin √(2q)/(1 − q), q = e^{−1/b}; Gaussian σ; its discrete kin at most σ.
     """
@@ -74,20 +75,20 @@ def noise_deviation(release: Release) -> float | None:
     return spread.get(value.noise, scale)
 
 
-def moved_by_noise(release: Release) -> float | None:
-    """How far noise of one standard deviation moves a scalar's posterior mean: Σ of squares over its inputs."""
+def moved_by_noise(release: Release) -> Floats | None:
+    """How far noise of one standard deviation moves each posterior mean: √Σ of squares over its inputs."""
     deviation, value = noise_deviation(release), release.value
-    if deviation is None or np.size(release.model.mean()) != 1:
+    if deviation is None or len(value.noisy) > MOST_MOVES:  # type: ignore[union-attr]
         return None
     noisy: tuple[float, ...] = value.noisy  # type: ignore[union-attr]
     here = _mean_at(value, noisy, 0, 0.0)
-    moves = (
-        max(abs(_mean_at(value, noisy, i, sign * deviation) - here) for sign in (-1, 1))
-        for i in range(len(noisy))
-    )
-    return math.hypot(*moves)
+    squares = np.zeros_like(here)
+    for i in range(len(noisy)):
+        both = [np.abs(_mean_at(value, noisy, i, sign * deviation) - here) for sign in (-1, 1)]
+        squares += np.maximum(*both) ** 2
+    return np.sqrt(squares)
 
 
-def _mean_at(value: Any, noisy: tuple[float, ...], i: int, shift: float) -> float:  # noqa: ANN401
+def _mean_at(value: Any, noisy: tuple[float, ...], i: int, shift: float) -> Floats:  # noqa: ANN401
     moved = (*noisy[:i], noisy[i] + shift, *noisy[i + 1 :])
-    return float(replace(value, noisy=moved).posterior().mean())
+    return _flat(replace(value, noisy=moved).posterior().mean())

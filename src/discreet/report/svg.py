@@ -53,7 +53,7 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Html:
     return element("line", x1=pixels(x1), y1=pixels(y1), x2=pixels(x2), y2=pixels(y2), class_=class_)
 
 
-def box(x: float, y: float, width: float, height: float, class_: str, corner: float = 0) -> Html:
+def box(x: float, y: float, width: float, height: float, class_: str, *, corner: float = 0) -> Html:
     sides = {"x": x, "y": y, "width": max(width, 0.0), "height": max(height, 0.0), "rx": corner}
     return element("rect", class_=class_, **{name: pixels(side) for name, side in sides.items()})
 
@@ -103,27 +103,33 @@ def legend(entries: Sequence[tuple[str, str, str]], x: float, y: float) -> Html:
     parts: list[str] = []
     for sign, class_, text in entries:
         parts.extend((SIGNS[sign](x, y - 4, class_), words(x + 24, y, text, "key")))
-        x += 24 + 6.6 * len(text) + 18
+        x += 24 + 7.4 * len(text) + 14
     return joined(parts)
 
 
 SIGNS: dict[str, Callable[[float, float, str], Html]] = {
-    "line": lambda x, y, c: line(x, y, x + 18, y, c),
+    "line": lambda x, y, c: line(x + 1, y, x + 17, y, c),
     "box": lambda x, y, c: box(x, y - 5, 18, 10, c),
+    "tick": lambda x, y, c: line(x + 9, y - 6, x + 9, y + 6, c),
     "dot": lambda x, y, c: dot(x + 9, y, 4.5, c),
     "diamond": lambda x, y, c: diamond(x + 9, y, 6, c),
 }
 
 
 def responsive(name: str, title: str, story: str, draw: Callable[[int], tuple[float, Html]]) -> Html:
-    """The same picture for wide and narrow pages, with its story for those who do not see it."""
-    return joined(_svg(f"{name}-{kind}", kind, width, title, story, *draw(width)) for kind, width in _SIZES)
+    """Draw the same picture for wide and narrow pages, with its story for those who do not see it."""
+    made = ((kind, width, *draw(width)) for kind, width in _SIZES)
+    return joined(
+        _svg(f"{name}-{kind}", kind, (width, tall), (title, story), drawn)
+        for kind, width, tall, drawn in made
+    )
 
 
 _SIZES = (("wide", WIDE), ("narrow", NARROW))
 
 
-def _svg(name: str, kind: str, width: int, title: str, story: str, height: float, drawn: Html) -> Html:
+def _svg(name: str, kind: str, size: tuple[int, float], said: tuple[str, str], drawn: Html) -> Html:
+    (width, height), (title, story) = size, said
     head = [element("title", title, id=f"{name}-title"), element("desc", story, id=f"{name}-desc")]
     return element(
         "svg",
