@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import tempfile
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
@@ -17,6 +18,8 @@ from discreet.inference.conjugate import posterior
 from discreet.release_json import digest, release_arguments, release_to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.families.family import Family
     from discreet.inference.draws import Draws
     from discreet.ledger_chain import Receipt
@@ -121,14 +124,20 @@ class Release:
     def _write(self, folder: Path, draws: int) -> None:
         _write_json(folder / CERTIFICATE, self.certificate())
         if draws:
-            from discreet.inference.inference_data import write  # noqa: PLC0415 - loads arviz
-
-            write(self.to_inference_data(draws=draws), folder / POSTERIOR)
+            _attempt(folder / POSTERIOR, lambda path: self._write_posterior(path, draws))
         if importlib.util.find_spec("discreet.report") is not None:
-            page = importlib.import_module("discreet.report").report(self)
-            (folder / REPORT).write_text(page, encoding="utf-8")
+            _attempt(folder / REPORT, self._write_report)
         files = {path.name: _file_digest(path) for path in sorted(folder.iterdir())}
         _write_json(folder / RECORD, {"format": FORMAT, "release": release_to_json(self), "files": files})
+
+    def _write_posterior(self, path: Path, draws: int) -> None:
+        from discreet.inference.inference_data import write  # noqa: PLC0415 - loads arviz
+
+        write(self.to_inference_data(draws=draws), path)
+
+    def _write_report(self, path: Path) -> None:
+        page = importlib.import_module("discreet.report").report(self)
+        path.write_text(page, encoding="utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -144,6 +153,19 @@ class Release:
             )
         _verify(home, record)
         return cls(**release_arguments(record["release"]))
+
+
+def _attempt(path: Path, write: Callable[[Path], None]) -> None:
+    """Leave a file out that can be made again: a release that was paid for is not lost over a picture."""
+    try:
+        write(path)
+    except Exception as error:  # noqa: BLE001 - nothing here is private, and the record must be written
+        path.unlink(missing_ok=True)
+        warnings.warn(
+            f"{path.name} was left out ({type(error).__name__}: {error}); the release itself is saved",
+            RuntimeWarning,
+            stacklevel=5,
+        )
 
 
 def _verify(home: Path, record: dict[str, Any]) -> None:

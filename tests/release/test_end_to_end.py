@@ -24,6 +24,11 @@ SCHEMA = {"smoker": Binary(), "age": Bounded(0, 100), "ward": Categories(["A", "
 TARGET = ApproxDP(0.5, 1e-6)
 
 
+@pytest.fixture(autouse=True)
+def page():
+    """Write the real report."""
+
+
 @pytest.fixture(scope="module")
 def visits():
     rng = np.random.default_rng(3)
@@ -59,6 +64,7 @@ def test_walk_save_load_and_the_second_run_refused(table, visits, tmp_path):
     loaded = Release.load(release.save(tmp_path / "out"))
     assert loaded == release
     assert json.loads((tmp_path / "out" / "certificate.json").read_text()) == release.certificate()
+    assert "<html" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "PRIVACY CERTIFICATE" in certificate_text(release.certificate())
     with pytest.raises(Overspent, match="what fits"):
         privatise(table["smoker"], model, target=TARGET, ledger=ledger)
@@ -114,14 +120,18 @@ def test_mistakes_with_tables_cost_nothing(visits, tmp_path):
     assert [entry.kind for entry in ledger.history()] == ["scope"]
 
 
-@pytest.mark.parametrize("mechanism", ["noisy_statistics", "diffused", "concentrated", "one_posterior_sample"])
+@pytest.mark.parametrize(
+    "mechanism", ["noisy_statistics", "diffused", "concentrated", "one_posterior_sample"]
+)
 def test_an_empty_selection_looks_like_any_other(visits, tmp_path, mechanism):
     """Nobody is older than 100: whether a filter leaves rows is private, so the walk must not stumble."""
     ledger = Ledger.open(tmp_path / "budget.db", budget=ApproxDP(9, 1e-3, relation=ADD_REMOVE))
     nobody = Table.open(visits, schema=SCHEMA).where(col("age") > 100)["smoker"]
     options = {"truncation": 0.05} if mechanism == "one_posterior_sample" else {}
     target = ApproxDP(1, 1e-6, relation=ADD_REMOVE)
-    release = privatise(nobody, BetaBernoulli(2, 2), mechanism=mechanism, target=target, ledger=ledger, **options)
+    release = privatise(
+        nobody, BetaBernoulli(2, 2), mechanism=mechanism, target=target, ledger=ledger, **options
+    )
     assert 0 < release.posterior.mean() < 1
     for model in (DirichletCategorical([1, 1, 1]), DirichletCategorical([2, 2, 2])):
         wards = Table.open(visits, schema=SCHEMA).where(col("age") > 100)["ward"]

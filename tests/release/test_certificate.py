@@ -1,0 +1,181 @@
+"""The certificate: numbers that are right, words that say them, a format that stays."""
+
+import json
+import math
+
+import pytest
+
+from discreet.audit.registry import CASES
+from discreet.certificate import DELTAS, FORMAT, ORDERS, audits, certificate_text, in_words
+from discreet.families import BetaBernoulli
+from discreet.families.registry import EXAMPLES
+from discreet.ledger import Ledger
+from discreet.privacy.composition import compose
+from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.odds import loss_bound, sure_after
+from discreet.privatise import privatise
+
+MODEL = BetaBernoulli(6, 12)
+KEYS = {
+    "format",
+    "private",
+    "warnings",
+    "protected",
+    "promised",
+    "assumed_public",
+    "mechanism",
+    "verification",
+    "not_covered",
+    "receipt",
+    "schema",
+    "software",
+    "created",
+    "release",
+}
+PROMISED = {
+    "guarantee",
+    "guarantee_words",
+    "target",
+    "target_words",
+    "pure_epsilon",
+    "epsilon_at_delta",
+    "renyi",
+    "renyi_order_limit",
+    "zcdp_rho",
+    "gdp_mu",
+    "odds",
+}
+
+
+@pytest.fixture
+def pure(memory, ledger, smokers):
+    return privatise(memory(smokers), MODEL, target=PureDP(1), ledger=ledger, note="for the board")
+
+
+@pytest.fixture
+def gaussian(memory, ledger, smokers):
+    return privatise(memory(smokers), MODEL, target=ApproxDP(1, 1e-6), noise="gaussian", ledger=ledger)
+
+
+@pytest.fixture
+def drawn(memory, ledger, smokers):
+    return privatise(memory(smokers), MODEL, mechanism="diffused", target=ApproxDP(1, 1e-6), ledger=ledger)
+
+
+def test_the_format_is_stable(pure, gaussian, drawn):
+    """Programs read these names: a change needs a new format number."""
+    for release in (pure, gaussian, drawn):
+        said = release.certificate()
+        assert said["format"] == FORMAT == "discreet-certificate/1"
+        assert set(said) == KEYS
+        assert set(said["promised"]) == PROMISED
+        assert json.loads(json.dumps(said, allow_nan=False)) == said
+
+
+def test_every_notion_is_the_guarantees_own_answer(pure, gaussian, drawn):
+    for release in (pure, gaussian, drawn):
+        said, own, target = release.certificate()["promised"], release.guarantee, release.target
+        for row in said["epsilon_at_delta"]:
+            assert row["epsilon"] == min(own.epsilon(row["delta"]), target.epsilon(row["delta"]))
+        assert {row["delta"] for row in said["epsilon_at_delta"]} >= set(DELTAS)
+        for row in said["renyi"]:
+            assert row["epsilon"] == none_if_infinite(own.renyi(row["order"]))
+        assert [row["order"] for row in said["renyi"]] == list(ORDERS)
+        assert said["zcdp_rho"] == none_if_infinite(own.zcdp_bound)
+        assert said["gdp_mu"] == none_if_infinite(own.gdp_bound)
+    assert pure.certificate()["promised"]["pure_epsilon"] == 1
+    assert gaussian.certificate()["promised"]["pure_epsilon"] is None
+    assert drawn.certificate()["promised"]["renyi_order_limit"] == drawn.guarantee.order_limit
+
+
+def none_if_infinite(x):
+    return None if x == math.inf else x
+
+
+def test_odds_by_hand(pure):
+    """ε = 1 on even odds: e/(1 + e) = 0.731058…, shown rounded up."""
+    rows = {row["before"]: row for row in pure.certificate()["promised"]["odds"]}
+    assert rows[0.5]["after_at_most"] == pytest.approx(math.e / (1 + math.e), rel=1e-15)
+    assert rows[0.5]["except_with_probability"] == 0
+    assert "50 % sure that you are in group A before can be at most 73.11 % sure" in rows[0.5]["words"]
+    assert rows[0.1]["after_at_most"] == pytest.approx(0.1 * math.e / (0.9 + 0.1 * math.e), rel=1e-15)
+
+
+def test_odds_of_a_promise_with_delta_fail_as_often_as_said(gaussian):
+    row = gaussian.certificate()["promised"]["odds"][0]
+    failure = row["except_with_probability"]
+    assert failure == 1e-6
+    assert row["after_at_most"] == sure_after(0.5, loss_bound(gaussian.guarantee, failure))
+    # ε(δ) alone would promise too much: its loss is exceeded more often
+    assert row["loss"] > gaussian.guarantee.epsilon(failure)
+    assert "except with probability 1e-06" in row["words"]
+
+
+def test_adding_and_removing_asks_two_questions(memory, tmp_path, smokers):
+    ledger = Ledger.open(tmp_path / "b.db", budget=PureDP(9, relation=ADD_REMOVE))
+    release = privatise(memory(smokers), MODEL, target=PureDP(1, relation=ADD_REMOVE), ledger=ledger)
+    rows = {(row["question"], row["before"]): row for row in release.certificate()["promised"]["odds"]}
+    there, which = rows["membership", 0.5], rows["value", 0.5]
+    assert there["after_at_most"] == pytest.approx(math.e / (1 + math.e))
+    assert which["after_at_most"] == pytest.approx(math.e**2 / (1 + math.e**2))  # one removal, one addition
+    assert "in the table at all" in there["words"]
+    assert release.certificate()["protected"]["number_of_records"] is None
+
+
+def test_words_say_the_numbers(pure, drawn):
+    for release in (pure, drawn):
+        text = certificate_text(release.certificate())
+        assert release.receipt.hash in text
+        assert release.schema_hash in text
+        assert release.theorem.split(" ")[0] in text
+        for heading in ("What is protected", "What is promised", "What is not covered", "What was paid"):
+            assert heading in text
+        assert max(map(len, text.splitlines())) < 120
+    assert "NOT PRIVATE" not in certificate_text(pure.certificate())
+    assert "ε = 1 at δ = 0" in certificate_text(pure.certificate())
+
+
+def test_words_come_from_the_saved_file_alone(pure, tmp_path):
+    path = pure.save(tmp_path / "out", draws=0) / "certificate.json"
+    assert certificate_text(json.loads(path.read_text())) == certificate_text(pure.certificate())
+    with pytest.raises(ValueError, match="no certificate of format"):
+        certificate_text({"format": "other"})
+
+
+def test_side_channels_and_other_releases_are_said_not_to_be_covered(pure):
+    text = " ".join(pure.certificate()["not_covered"])
+    for word in ("how long", "side channels", "other releases", "people in general", "core dumps"):
+        assert word in text
+
+
+def test_assumptions_name_what_is_public(pure):
+    assumed = pure.certificate()["assumed_public"]
+    assert "the number of records, 200" in assumed
+    assert pure.certificate()["receipt"]["note"] == "for the board"
+
+
+def test_audits_that_are_named_exist(pure, drawn):
+    for release in (pure, drawn):
+        assert audits(release)
+        assert set(audits(release)) <= set(CASES)
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "words"),
+    [
+        (PureDP(0.5), "PureDP(0.5)"),
+        (RenyiDP.points({2: 0.5, 4: 2}), "RenyiDP.at(2.0, 0.5) and RenyiDP.at(4.0, 2.0)"),
+        (compose(PureDP(1), PureDP(1), ZeroCDP(0.5)), "2 times PureDP(1.0), and ZeroCDP(0.5)"),
+        (GaussianDP(1), "GaussianDP(1.0)"),
+    ],
+    ids=repr,
+)
+def test_promises_in_words(guarantee, words):
+    assert in_words(guarantee) == words
+
+
+def test_a_draw_is_named_briefly(drawn):
+    assert in_words(drawn.guarantee).startswith("the Rényi curve of its worst neighbours, finite below order")
+    assert "BetaPairs" not in repr(drawn)
+    assert EXAMPLES[0][0].name == drawn.model.name

@@ -1,0 +1,45 @@
+"""All that is right of the release is post-processing: it cannot reach tables, the budget or fresh draws."""
+
+import subprocess
+import sys
+
+import pytest
+
+import discreet
+
+FORBIDDEN = ("discreet.tables", "discreet.statistics", "discreet.ledger", "discreet.privatise")
+PURE = ("discreet.mechanisms.noisy_release",)  # the released value, and nothing that draws
+RIGHT = [
+    "discreet.release",
+    "discreet.certificate",
+    "discreet.inference.inference_data",
+    "discreet.inference.parameters",
+]
+
+
+def loaded_by(module):
+    script = f"import sys, {module}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("module", RIGHT)
+def test_post_processing_loads_neither_data_nor_budget_nor_mechanisms(module):
+    loaded = loaded_by(module)
+    assert module in loaded
+    assert not {name for name in loaded if name in FORBIDDEN or name.startswith("discreet.tables.")}
+    drawing = {name for name in loaded if name.startswith("discreet.mechanisms.")} - set(PURE)
+    assert not drawing
+    assert not loaded & {"arviz", "xarray", "ibis", "sqlalchemy", "pandas", "duckdb"}
+
+
+def test_the_probe_sees_what_the_walk_loads():
+    assert {"discreet.tables.errors", "discreet.statistics"} <= loaded_by("discreet.privatise")
+
+
+def test_arviz_is_named_in_one_module():
+    from pathlib import Path
+
+    home = Path(discreet.__file__).parent
+    named = [path for path in home.rglob("*.py") if "import arviz" in path.read_text()]
+    assert [path.name for path in named] == ["inference_data.py"]
