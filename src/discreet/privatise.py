@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import uuid
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -93,7 +93,7 @@ def privatise(
         rows_per_unit=statistic.rows_per_unit,
         version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        receipt=receipt,
+        receipt=replace(receipt, computed=True),
         seeded=source is not None and source.seeded,
         **provenance(table),
     )
@@ -227,8 +227,10 @@ def kept(receipt: Receipt, work: Callable[[], T]) -> T:
         return work()
     except KeyboardInterrupt:
         failure: BaseException = Interrupted(f"interrupted: {_kept(receipt)}", receipt.id)
-    except (LedgerError, TableError) as error:  # these hold nothing private
+    except TableError as error:  # holds nothing private
         failure = ChargeKept(f"{error}; {_kept(receipt)}", receipt.id)
+    except LedgerError as error:  # refunded or claimed by another meanwhile, or out of reach
+        failure = ChargeKept(f"{error}; nothing was drawn here under charge {receipt.id!r}", receipt.id)
     except Exception as error:  # noqa: BLE001 - whatever an engine raises may quote rows
         kind = type(error).__name__
         failure = ChargeKept(

@@ -65,9 +65,8 @@ def page(monkeypatch):
 
 @pytest.fixture
 def memory(monkeypatch):
-    monkeypatch.setattr(
-        "discreet.privatise.bounded", lambda table, model, relation: table.bounded(model, relation)
-    )
+    line = importlib.import_module("discreet.privatise")
+    monkeypatch.setattr(line, "bounded", lambda table, model, relation: table.bounded(model, relation))
     return InMemory
 
 
