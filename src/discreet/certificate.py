@@ -197,7 +197,7 @@ def _rows(question: str, own: Guarantee, target: Guarantee) -> list[Json]:
 
 
 def _surest(own: Guarantee, target: Guarantee) -> tuple[float, float]:
-    """A bound on the loss and how likely it fails: never, if possible; else FAILURE; else 4δ of the promise."""
+    """Bound the loss, and say how likely the bound fails: never, where possible; else FAILURE; else 4δ."""
     slack = max(float(g.disclosure()[0]) for g in (own, target))
     failures = (0.0, FAILURE, min(4 * slack, 0.5))
     bounds = ((min(loss_bound(own, f), loss_bound(target, f)), f) for f in failures)
