@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.report.markup import Html, joined
-from discreet.report.numbers import powers, upward
-from discreet.report.pictures import tick
+from discreet.report.numbers import powers, tick_teller, upward
 from discreet.report.svg import Axis, area, bottom_axis, curve, dot, legend, line, responsive, words
 
 if TYPE_CHECKING:
@@ -65,10 +64,9 @@ def privacy_curve(release: Release, promised: Mapping[str, Any]) -> Html:
     def draw(width: int) -> tuple[float, Html]:
         across, up = Axis(0, end, 48, width - 10), Axis(DEEPEST, 0, 270, 34)
         path = [(across.at(e), up.at(_log(d))) for e, d in points]
-        step = across.ticks()[1]
         keys = [("line", "posterior", "δ(ε)"), ("dot", "promise", "what was promised")]
         parts = [
-            bottom_axis(across, 270, 34, lambda e: tick(e, step), "ε"),
+            bottom_axis(across, 270, 34, tick_teller(across), "ε"),
             _powers(up, 48, width - 10),
             area(path, 270, "interval"),
             curve(path, "posterior"),

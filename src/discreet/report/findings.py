@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.report.densities import density, drawn_on_prior
 from discreet.report.markup import Html, element, joined, paragraphs, table
 from discreet.report.numbers import NONE, decimals, places_for, shown, whole
-from discreet.report.pictures import MOST_ROWS, density, drawn_on_prior, drawn_rows, forest
+from discreet.report.pictures import MOST_ROWS, drawn_rows, forest
 from discreet.report.predictive import predictive
 from discreet.report.subject import Group, Subject, subject
-from discreet.report.summary import LEVELS, Summary, moved_by_noise, released_draws, shown_first
+from discreet.report.summary import (
+    LEVELS,
+    Summary,
+    moved_by_noise,
+    noise_deviation,
+    released_draws,
+    shown_first,
+)
 
 if TYPE_CHECKING:
     from discreet.families.family import Family, Floats
@@ -102,7 +110,10 @@ class Findings:
     def _noise_words(self) -> Html:
         """Say what the intervals leave out, and warn where that is much."""
         if self.moved is None:
-            return joined([])
+            deviation = noise_deviation(self.release)
+            return paragraphs(
+                f"The noise on each released number has a standard deviation of {deviation:.4g}."
+            )
         lead = self.subject.groups[0]
         top = lead.first + shown_first(lead, self.posterior.within(lead).mean, 1)[0]
         moved, own = float(self.moved[top]), float(self.posterior.deviation[top])

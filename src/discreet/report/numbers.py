@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from discreet.report.markup import Html, element
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from discreet.report.svg import Axis
 
 DIGITS = 6
 NONE = "—"
@@ -72,3 +74,26 @@ def powers(text: str) -> str:
     return re.sub(
         r"\b1e(-?)0*(\d+)\b", lambda found: "10" + (found[1] + found[2]).translate(SUPERSCRIPT), text
     )
+
+
+def teller(width: float, *, percent: bool) -> Callable[[float], str]:
+    """Say numbers to the digits that a width supports."""
+    places = decimals(float(width))
+    return lambda value: shown(float(value), places, percent=percent)
+
+
+def tick_teller(axis: Axis, *, percent: bool = False) -> Callable[[float], str]:
+    """Say an axis' ticks."""
+    marks = axis.ticks()
+    step = marks[1] - marks[0] if len(marks) > 1 else axis.high - axis.low
+    return lambda value: tick(value, step, percent=percent)
+
+
+def tick(value: float, step: float, *, percent: bool = False) -> str:
+    """Just the digits that tell neighbouring ticks apart."""
+    unit, sign = (100.0, " %") if percent else (1.0, "")
+    size = max(abs(value), abs(step)) * unit
+    if size >= 1e6 or size < 1e-4:
+        return f"{value * unit:.3g}{sign}".replace("-", "−")
+    places = max(0, -math.floor(math.log10(step * unit) + 1e-9))
+    return f"{value * unit:.{places}f}{sign}".replace("-", "−")

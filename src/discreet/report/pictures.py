@@ -1,4 +1,4 @@
-"""The pictures of θ: a density for one number, intervals for several, draws where only they were released."""
+"""The pictures of several numbers: a line each, with its interval, its draws, or its share."""
 
 from __future__ import annotations
 
@@ -10,108 +10,19 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.report.markup import Html, joined
-from discreet.report.numbers import places_for, shown
-from discreet.report.summary import LEVEL, Summary, shown_first
-from discreet.report.svg import (
-    Axis,
-    area,
-    bottom_axis,
-    box,
-    curve,
-    diamond,
-    legend,
-    line,
-    responsive,
-    words,
-)
+from discreet.report.numbers import places_for, shown, tick_teller
+from discreet.report.summary import Summary, shown_first
+from discreet.report.svg import Axis, bottom_axis, box, diamond, legend, line, responsive, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.families.family import Family, Floats
+    from discreet.families.family import Floats
     from discreet.report.subject import Group
 
 MOST_ROWS = 12
-ROOM = 1.2  # shown of the prior on either side, in posteriors; more is cut, and the caption says so
-POINTS = 240
+ROOM = 1.2  # shown of the priors on either side, in posteriors; more is cut, and the caption says so
 
 
-# --- one number ------------
-def density(prior: Family, posterior: Family, group: Group) -> tuple[Html, bool]:
-    """Draw both laws, the interval marked; and say whether the prior reaches beyond the picture."""
-    low, high, cut = span(prior, posterior)
-    x = np.linspace(low, high, POINTS + 2)[1:-1]
-    before, after = (np.exp(np.clip(law.log_density(x), -700, 700)) for law in (prior, posterior))
-    ends, mean = np.ravel(posterior.interval(LEVEL)), float(posterior.mean())
-    top = 1.08 * float(after.max())
-    say = _teller(group, ends[1] - ends[0])
-
-    def draw(width: int) -> tuple[float, Html]:
-        across, up = Axis(low, high, 8, width - 8), Axis(0, top, 250, 34)
-        inside = (x >= ends[0]) & (x <= ends[1])
-        path = [(across.at(a), up.at(b)) for a, b in zip(x, after, strict=True)]
-        parts = [
-            bottom_axis(across, 250, 34, _tick_teller(across, group), group.axis),
-            area([p for p, keep in zip(path, inside, strict=True) if keep] or path, 250, "interval"),
-            curve([(across.at(a), up.at(b)) for a, b in zip(x, before, strict=True)], "prior"),
-            curve(path, "posterior"),
-            line(across.at(mean), 34, across.at(mean), 250, "mean"),
-            line(across.at(ends[0]), 250, across.at(ends[1]), 250, "bar"),
-            legend(
-                [("line", "posterior", "posterior"), ("line", "prior", "prior"), ("box", "interval", "90 %")],
-                8,
-                16,
-            ),
-        ]
-        return 294, joined(parts)
-
-    story = (
-        f"The posterior has its mean at {say(mean)}; 90 % of it lies between {say(ends[0])} and "
-        f"{say(ends[1])}. The prior has its mean at {say(float(prior.mean()))}."
-    )
-    return responsive("density", f"Prior and posterior: {group.axis}", story, draw), cut
-
-
-def span(prior: Family, posterior: Family) -> tuple[float, float, bool]:
-    """Choose what to show: the posterior, and the prior as far as that leaves it readable."""
-    inner, outer = (np.ravel(law.interval(p)) for law, p in ((posterior, 0.9995), (prior, 0.98)))
-    room = (inner[1] - inner[0]) * ROOM
-    low, high = min(inner[0], max(outer[0], inner[0] - room)), max(inner[1], min(outer[1], inner[1] + room))
-    pad = 0.04 * (high - low)
-    ends = [end for law in (prior, posterior) for end in np.ravel(law.interval(0.999999))]
-    return (
-        max(low - pad, min(ends)),
-        min(high + pad, max(ends)),
-        bool(outer[0] < low - pad or outer[1] > high + pad),
-    )
-
-
-def drawn_on_prior(prior: Family, draws: Floats, group: Group) -> Html:
-    """Draw the prior, and what was released upon it."""
-    ends = np.ravel(prior.interval(0.998))
-    low, high = min(ends[0], draws.min()), max(ends[1], draws.max())
-    x = np.linspace(low, high, POINTS + 2)[1:-1]
-    before = np.exp(np.clip(prior.log_density(x), -700, 700))
-    top = 1.15 * float(np.quantile(before, 0.99))
-    say = _teller(group, ends[1] - ends[0])
-
-    def draw(width: int) -> tuple[float, Html]:
-        across, up = Axis(low, high, 8, width - 8), Axis(0, top, 210, 34)
-        parts = [
-            bottom_axis(across, 210, 34, _tick_teller(across, group), group.axis),
-            curve([(across.at(a), up.at(b)) for a, b in zip(x, before, strict=True)], "prior"),
-            *(line(across.at(t), 60, across.at(t), 210, "draw-stem") for t in draws.ravel()),
-            *(diamond(across.at(t), 60, 7, "draw") for t in draws.ravel()),
-            legend([("diamond", "draw", "released draw"), ("line", "prior", "prior")], 8, 16),
-        ]
-        return 254, joined(parts)
-
-    said = ", ".join(say(float(t)) for t in draws.ravel()[:20])
-    story = f"Released: {said}. The prior has its mean at {say(float(prior.mean()))}."
-    return responsive("draws", f"What was drawn, on the prior: {group.axis}", story, draw)
-
-
-# --- several numbers ------------
+# --- intervals and draws ------------
 @final
 @dataclass(frozen=True)
 class Row:
@@ -187,7 +98,7 @@ def _rows(
     def draw(width: int) -> tuple[float, Html]:
         across, bottom = Axis(*limits, 8, width - 8), 34 + 40 * len(rows)
         parts = [
-            bottom_axis(across, bottom, 30, _tick_teller(across, group), group.axis),
+            bottom_axis(across, bottom, 30, tick_teller(across, percent=group.percent), group.axis),
             legend(keys, 8, 16),
         ]
         parts += [_row(row, across, 34 + 40 * i, width) for i, row in enumerate(rows)]
@@ -247,25 +158,3 @@ def bars(name: str, title: str, rows: list[tuple[str, float]]) -> Html:
 
     story = "; ".join(f"{label}: {100 * share:.1f} %" for label, share in rows)
     return responsive(name, title, story, draw)
-
-
-# --- how numbers are said ------------
-def _teller(group: Group, width: float) -> Callable[[float], str]:
-    places = places_for([width])
-    return lambda value: shown(float(value), places, percent=group.percent)
-
-
-def _tick_teller(axis: Axis, group: Group) -> Callable[[float], str]:
-    marks = axis.ticks()
-    step = marks[1] - marks[0] if len(marks) > 1 else axis.high - axis.low
-    return lambda value: tick(value, step, percent=group.percent)
-
-
-def tick(value: float, step: float, *, percent: bool = False) -> str:
-    """Just the digits that tell neighbouring ticks apart."""
-    unit, sign = (100.0, " %") if percent else (1.0, "")
-    size = max(abs(value), abs(step)) * unit
-    if size >= 1e6 or size < 1e-4:
-        return f"{value * unit:.3g}{sign}".replace("-", "−")
-    places = max(0, -math.floor(math.log10(step * unit) + 1e-9))
-    return f"{value * unit:.{places}f}{sign}".replace("-", "−")

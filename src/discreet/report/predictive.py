@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from discreet.report.markup import Html, element, joined, paragraphs, table
-from discreet.report.numbers import places_for, shown
-from discreet.report.pictures import bars, tick
+from discreet.report.numbers import places_for, shown, tick_teller
+from discreet.report.pictures import bars
 from discreet.report.subject import quoted
 from discreet.report.summary import LEVEL, shown_first
 from discreet.report.svg import Axis, area, bottom_axis, box, curve, line, responsive
@@ -149,10 +149,8 @@ def _smooth(release: Release, x: Floats, height: Floats) -> Html:
     def draw(width: int) -> tuple[float, Html]:
         across, up = Axis(low, high, 8, width - 8), Axis(0, top, 200, 10)
         path = [(across.at(a), up.at(b)) for a, b in zip(x, height, strict=True)]
-        marks = across.ticks()
-        step = marks[1] - marks[0] if len(marks) > 1 else high - low
         base = line(across.start, 200, across.end, 200, "axis")
-        axis = bottom_axis(across, 200, 10, lambda t: tick(t, step), _next(release))
+        axis = bottom_axis(across, 200, 10, tick_teller(across), _next(release))
         return 244, joined([axis, area(path, 200, "interval"), curve(path, "posterior"), base])
 
     return responsive("predictive", _next(release), "A curve over the possible values.", draw)

@@ -61,14 +61,12 @@ def shown_first(group: Group, sizes: Floats, most: int) -> list[int]:
     return [int(i) for i in order[:most]]
 
 
-def noise_deviation(release: Release) -> float | None:
-    """Give the standard deviation of the noise on each released number, in integer units; None for draws.
+def noise_deviation(release: Release) -> float:
+    """Give the standard deviation of the noise on each released number, in the units of the statistic.
 
     Laplace √2·b; its discrete kin √(2q)/(1 − q), q = e^{−1/b}; Gaussian σ; its discrete kin at most σ.
     """
     value: Any = release.value
-    if not hasattr(value, "noise"):
-        return None
     scale = float(value.scale)
     q = math.exp(-1 / scale)
     spread = {"laplace": math.sqrt(2) * scale, "discrete_laplace": math.sqrt(2 * q) / -math.expm1(-1 / scale)}
@@ -77,10 +75,10 @@ def noise_deviation(release: Release) -> float | None:
 
 def moved_by_noise(release: Release) -> Floats | None:
     """How far noise of one standard deviation moves each posterior mean: √Σ of squares over its inputs."""
-    deviation, value = noise_deviation(release), release.value
-    if deviation is None or len(value.noisy) > MOST_MOVES:  # type: ignore[union-attr]
+    value: Any = release.value
+    deviation, noisy = noise_deviation(release), value.noisy
+    if len(noisy) > MOST_MOVES:
         return None
-    noisy: tuple[float, ...] = value.noisy  # type: ignore[union-attr]
     here = _mean_at(value, noisy, 0, 0.0)
     squares = np.zeros_like(here)
     for i in range(len(noisy)):
