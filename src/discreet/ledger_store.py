@@ -6,12 +6,12 @@ import json
 import sqlite3
 import weakref
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from sqlalchemy import Connection, Engine, insert, inspect, select, text, update
+from sqlalchemy import BigInteger, Connection, Engine, bindparam, insert, inspect, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.ledger_amounts import FULL, Tariff
@@ -46,7 +46,21 @@ if TYPE_CHECKING:
 
 
 PAGE = 1000
-ONLY_ROW = select(LEDGER).where(LEDGER.c.one == 1)
+
+# Built once: a statement built anew costs more than running it, and the lock is held meanwhile.
+_ONLY_ROW = select(LEDGER).where(LEDGER.c.one == 1)
+_LOCK = _ONLY_ROW.with_for_update()  # on SQLite the transaction began by taking the lock
+_MOVE_HEAD = update(LEDGER).where(LEDGER.c.one == 1).values(entries=bindparam("to"), head=bindparam("last"))
+_FIND = select(ENTRIES).where(ENTRIES.c.kind == bindparam("a_kind"), ENTRIES.c.id == bindparam("an_id"))
+_SAME = (SCOPES.c.name == bindparam("scope")) & (SCOPES.c.budget == bindparam("held"))
+_SPEND = (
+    update(SCOPES)
+    .where(_SAME, SCOPES.c.spent + bindparam("price", type_=BigInteger) <= SCOPES.c.capacity)
+    .values(spent=SCOPES.c.spent + bindparam("price", type_=BigInteger))
+    .returning(SCOPES.c.spent, SCOPES.c.others)
+)
+_SPEND_OTHERS = update(SCOPES).where(_SAME).values(others=bindparam("sums"))
+_SPENT = select(SCOPES.c.spent, SCOPES.c.others).where(_SAME)
 
 
 @final
@@ -87,10 +101,8 @@ class Book:
     def spend(self, scope: Scope, price: Sequence[int]) -> None:
         """Add a price to a scope, or raise, which undoes the transaction; a negative price is a refund."""
         leading, others = scope.tariff.parted(price)
-        same = (SCOPES.c.name == scope.name) & (SCOPES.c.budget == scope.budget)
-        fits = SCOPES.c.spent + leading <= SCOPES.c.capacity
-        taken = update(SCOPES).where(same & fits).values(spent=SCOPES.c.spent + leading)
-        row = self.connection.execute(taken.returning(SCOPES.c.spent, SCOPES.c.others)).one_or_none()
+        same = {"scope": scope.name, "held": scope.budget}
+        row = self.connection.execute(_SPEND, {**same, "price": leading}).one_or_none()
         if row is None:
             raise DoesNotFitError(scope.name, state_of(self.connection, scope))
         before = json.loads(row.others)
@@ -99,23 +111,20 @@ class Book:
             lanes = scope.tariff.joined(row.spent - leading, before)
             raise DoesNotFitError(scope.name, scope.tariff.spending(lanes))
         if after != before:
-            self.connection.execute(update(SCOPES).where(same).values(others=canonical(after)))
+            self.connection.execute(_SPEND_OTHERS, {**same, "sums": canonical(after)})
 
     def append(self, kind: str, name: str, **content: object) -> Entry:
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         position = self.head.entries + 1
         entry = entry_after(self.head.hash, position, {"kind": kind, "id": name, "at": now, **content})
         self.head = Head(position, entry.hash)
-        columns = {c.name: getattr(entry, c.name) for c in ENTRIES.columns}
-        self.connection.execute(insert(ENTRIES).values(**columns))
-        moved = update(LEDGER).where(LEDGER.c.one == 1).values(entries=position, head=entry.hash)
-        self.connection.execute(moved)
+        self.connection.execute(insert(ENTRIES), asdict(entry))
+        self.connection.execute(_MOVE_HEAD, {"to": position, "last": entry.hash})
         return entry
 
 
 def found(connection: Connection, kind: str, name: str) -> Entry | None:
-    query = select(ENTRIES).where(ENTRIES.c.kind == kind, ENTRIES.c.id == name)
-    row = connection.execute(query).one_or_none()
+    row = connection.execute(_FIND, {"a_kind": kind, "an_id": name}).one_or_none()
     return None if row is None else Entry(**row._mapping)  # noqa: SLF001 - the documented way
 
 
@@ -177,7 +186,7 @@ class Store:
         """Hold the lock; whatever is raised inside undoes everything."""
         self._check_file()
         with self._guarded(doing), self.engine().begin() as connection:
-            row = connection.execute(ONLY_ROW.with_for_update()).one()  # SQLite: BEGIN IMMEDIATE
+            row = connection.execute(_LOCK).one()
             if row.version != VERSION:
                 raise LedgerError(f"{self.name} became a ledger of format {row.version}; open it again")
             yield Book(connection, Head(row.entries, row.head))
@@ -239,10 +248,7 @@ def known_scope(connection: Connection, name: str) -> Scope:
 
 def state_of(connection: Connection, scope: Scope) -> Spending:
     """Read what a scope spent."""
-    query = select(SCOPES.c.spent, SCOPES.c.others)
-    row = connection.execute(
-        query.where(SCOPES.c.name == scope.name, SCOPES.c.budget == scope.budget)
-    ).one_or_none()
+    row = connection.execute(_SPENT, {"scope": scope.name, "held": scope.budget}).one_or_none()
     if row is None:
         raise LedgerError(f"scope {scope.name!r} was replaced since it was opened; open the ledger again")
     return scope.tariff.spending(scope.tariff.joined(row.spent, json.loads(row.others)))
@@ -258,5 +264,5 @@ def scope_states(connection: Connection) -> dict[str, tuple[str, list[int]]]:
 
 
 def head_of(connection: Connection) -> Head:
-    row = connection.execute(ONLY_ROW).one()
+    row = connection.execute(_ONLY_ROW).one()
     return Head(row.entries, row.head)
