@@ -301,9 +301,10 @@ def test_rounding_up_is_up():
 def test_profile_beats_the_best_conversion():
     # a = b = 1, ε = 1, δ = 1e-6: the largest r is .08785 by the profile, .07219 by the best Rényi order
     # (scipy, all orders, CKS20 Prop. 12 v4) and .05654 by the classic R(α) + ln(1/δ)/(α−1)
-    from discreet.mechanisms.posterior import RenyiCurve, largest_knob
+    from discreet.mechanisms.posterior import largest_knob
     from discreet.privacy.certified import largest
     from discreet.privacy.guarantees import ApproxDP, RenyiDP
+    from discreet.privacy.worst import RenyiCurve
 
     def by_orders(r):
         worst = DirichletPairs(1, 1, r)

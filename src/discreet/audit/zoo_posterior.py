@@ -24,11 +24,12 @@ from discreet.mechanisms.direct import DirectPosterior
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.mechanisms.posterior import guarantee_of, simulate
+from discreet.mechanisms.posterior import simulate
 from discreet.mechanisms.statistical_query import GaussianQuery, query_model
 from discreet.privacy.guarantee import SUBSTITUTE
 from discreet.privacy.guarantees import PureDP
 from discreet.privacy.pairs import BetaPairs, DirichletPairs
+from discreet.privacy.worst import guarantee_of
 from discreet.sampling import exact
 
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, singledispatch
+from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
 from discreet.families.family import Family, records, table_size
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.privacy.certified import Exact, PrecisionError
 from discreet.privacy.composition import compose
-from discreet.privacy.conversions import above
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, RenyiDP
+from discreet.privacy.guarantees import ApproxDP
 from discreet.privacy.pairs import WorstCase
+from discreet.privacy.worst import guarantee_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,45 +34,6 @@ DOMINANCE = (
     "worst neighbours by data processing: an independent Gamma added to either component carries both laws "
     "to larger parameters, so every f-divergence and Rényi divergence falls in each"
 )
-
-
-@final
-@dataclass(frozen=True)
-class RenyiCurve:
-    """α ↦ sup D_α of a worst case, rounded up; ∞ from α* on."""
-
-    worst: WorstCase
-
-    def __call__(self, order: Exact) -> float:
-        return _renyi(self.worst, order)
-
-
-@final
-@dataclass(frozen=True)
-class PrivacyProfile:
-    """ε ↦ sup δ(ε) of a worst case, rounded up."""
-
-    worst: WorstCase
-
-    def __call__(self, epsilon: Exact) -> float:
-        return _delta(self.worst, epsilon)
-
-
-@lru_cache(maxsize=4096)
-def _renyi(worst: WorstCase, order: Exact) -> float:
-    return above(lambda: worst.renyi(order))  # exact at α* too, which need not be a double
-
-
-@lru_cache(maxsize=4096)
-def _delta(worst: WorstCase, epsilon: Exact) -> float:
-    return min(1.0, above(lambda: worst.delta(epsilon))) if epsilon < math.inf else 0.0
-
-
-def guarantee_of(worst: WorstCase, relation: Relation) -> Guarantee:
-    """Return the exact Rényi curve and profile of the worst pair; μ-GDP where the pair is Gaussian."""
-    if worst.gaussian is not None:
-        return GaussianDP.from_square(worst.gaussian, relation=relation)
-    return RenyiDP(RenyiCurve(worst), worst.order_limit, PrivacyProfile(worst), relation=relation)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from discreet.privacy.pairs import (
     GammaShapePairs,
     NormalPair,
 )
+from discreet.privacy.worst import PrivacyProfile, RenyiCurve
 
 if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
@@ -41,15 +41,6 @@ def _plain(build: Callable[..., Any], *names: str) -> Form:
     return Form(build, {name: name for name in names})
 
 
-def _from_worst_case(name: str) -> Form:
-    """Curves of posterior draws live beside their mechanism; mathematics does not import it at the top."""
-
-    def build(**arguments: Any) -> Any:  # noqa: ANN401 - a curve or a profile
-        return getattr(importlib.import_module("discreet.mechanisms.posterior"), name)(**arguments)
-
-    return Form(build, {"worst": "worst"})
-
-
 _PROMISES = {
     "PureDP": Form(PureDP, {"epsilon": "loss"}),
     "ApproxDP": Form(ApproxDP, {"epsilon": "loss", "delta": "slack"}),
@@ -65,8 +56,8 @@ _INSIDE = {
     "Unbounded": _plain(Unbounded),
     "GroupCurve": _plain(GroupCurve, "curve", "k"),
     "GroupProfile": _plain(GroupProfile, "profile", "k"),
-    "RenyiCurve": _from_worst_case("RenyiCurve"),
-    "PrivacyProfile": _from_worst_case("PrivacyProfile"),
+    "RenyiCurve": _plain(RenyiCurve, "worst"),
+    "PrivacyProfile": _plain(PrivacyProfile, "worst"),
     "BetaPairs": _plain(BetaPairs, "alpha", "beta", "step", "others", "unit"),
     "DirichletPairs": _plain(DirichletPairs, "first", "second", "step"),
     "GammaShapePairs": _plain(GammaShapePairs, "shape", "gap"),
