@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from discreet.release import Release
 
-POINTS = 40
+POINTS = 28
 DEEPEST = -12.0  # δ below 10⁻¹² is drawn at the bottom
 FAR = 40.0  # no ε beyond it is worth a picture
 

@@ -53,10 +53,10 @@ def shown(value: float, places: int, *, percent: bool = False) -> str:
     if not math.isfinite(value):
         return NONE
     if percent:
-        return f"{100 * value:.{max(0, places - 2)}f} %"
+        return f"{100 * value:z.{max(0, places - 2)}f} %".replace("-", "−")
     if value and not 1e-4 <= abs(value) < 1e9:
-        return f"{value:.3e}"
-    return f"{value:,.{places}f}".replace(",", NARROW).replace("-", "−")
+        return f"{value:.3e}".replace("-", "−")
+    return f"{value:z,.{places}f}".replace(",", NARROW).replace("-", "−")
 
 
 def places_for(widths: Iterable[float]) -> int:

@@ -69,25 +69,44 @@ def _largest(group: Group, shares: Floats) -> list[tuple[str, float]]:
 
 # --- counts ------------
 def _counts(release: Release, subject: Subject, posterior: Family) -> Html:  # noqa: ARG001
-    """Find how far the counts reach by widening, then draw each, or a curve where they are many."""
-    x, mass = _reach(posterior, getattr(release.model, "trials", None))
-    total = np.cumsum(mass)
-    low, high = (float(x[np.searchsorted(total, q * total[-1])]) for q in (TAIL, 1 - TAIL))
-    first, last = (int(np.searchsorted(total, q * total[-1])) for q in (0.001, 0.999))
-    x, mass = x[first : last + 1], mass[first : last + 1]
-    drawing = _bars_at if x.size <= MOST_BARS else _smooth
-    return _figure(drawing(release, x, mass), _between(release, low, high, 0, whole=True))
+    """Draw a bar for each count, or a curve where they are many."""
+    start, end = _REACH[release.model.name](posterior)
+    x: Floats = np.unique(np.rint(np.linspace(start, end, min(end - start, FINE) + 1)))
+    mass = np.exp(posterior.log_predictive(x)) * (end - start + 1) / x.size
+    low, high, first, last = _quantiles(x, mass)
+    inside = (x >= first) & (x <= last)
+    drawing = _bars_at if inside.sum() <= MOST_BARS else _smooth
+    return _figure(drawing(release, x[inside], mass[inside]), _between(release, low, high, 0, whole=True))
 
 
-def _reach(posterior: Family, most: int | None) -> tuple[Floats, Floats]:
-    """Masses over 0, …, K, K grown until they hold 99.5 %; sampled evenly where K is large."""
-    for power in range(6, 40):
-        end = 2**power if most is None else min(most, 2**power)
-        x: Floats = np.unique(np.rint(np.linspace(0, end, min(end, FINE) + 1)))
-        mass = np.exp(posterior.log_predictive(x)) * (end + 1) / x.size
-        if mass.sum() >= 0.995 or end == most:
-            break
-    return x, mass
+def _quantiles(x: Floats, mass: Floats) -> list[float]:
+    """Both ends of 90 %, then of nearly all."""
+    total = np.cumsum(mass) / mass.sum()
+    return [float(x[np.searchsorted(total, q)]) for q in (TAIL, 1 - TAIL, 0.001, 0.999)]
+
+
+def _poisson_reach(posterior: Family) -> tuple[int, int]:
+    """All rates that matter, and eight deviations of a count beyond them."""
+    low, high = np.ravel(posterior.interval(0.999))
+    return max(0, int(low - 8 * low**0.5) - 1), int(high + 8 * high**0.5) + 9
+
+
+def _binomial_reach(posterior: Any) -> tuple[int, int]:  # noqa: ANN401
+    low, high = np.ravel(posterior.interval(0.999)) * posterior.trials
+    far = 4 * posterior.trials**0.5 + 1
+    return max(0, int(low - far)), min(posterior.trials, int(high + far) + 1)
+
+
+def _geometric_reach(posterior: Family) -> tuple[int, int]:
+    """(1 − p)^x is below e^{−7} from x = 7/p on, for all but a hundredth of the p."""
+    return 0, int(min(7 / max(float(np.ravel(posterior.interval(0.98))[0]), 1e-12), 1e12)) + 1
+
+
+_REACH: dict[str, Callable[[Any], tuple[int, int]]] = {
+    "beta_binomial": _binomial_reach,
+    "beta_geometric": _geometric_reach,
+    "gamma_poisson": _poisson_reach,
+}
 
 
 def _bars_at(release: Release, x: Floats, mass: Floats) -> Html:
@@ -110,36 +129,32 @@ def _whole(value: float) -> str:
 
 
 # --- measurements ------------
-def _line(release: Release, subject: Subject, posterior: Family) -> Html:  # noqa: ARG001
-    """Find where the density lives by widening around the posterior's mean."""
-    middle, spread = _centre(release, posterior)
-    for power in range(60):
-        x = np.linspace(*_ends(release, middle, spread * 2**power), FINE)
+def _line(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401, ARG001
+    """Find where the density lives by widening around its middle; give up where no picture holds it."""
+    middle, reach, one_sided = _WHERE[release.model.name](posterior)
+    for power in range(20):
+        x = np.linspace(middle if one_sided else middle - reach * 2**power, middle + reach * 2**power, FINE)
         mass = np.exp(posterior.log_predictive(x)) * (x[1] - x[0])
-        if mass.sum() >= 0.995 and mass.max() < 0.02:
+        if mass.sum() >= 0.996:
             break
-    total = np.cumsum(mass) / mass.sum()
-    low, high = (float(x[np.searchsorted(total, q)]) for q in (TAIL, 1 - TAIL))
-    first, last = (float(x[np.searchsorted(total, q)]) for q in (0.002, 0.998))
+    if not 0.97 < mass.sum() < 1.03:
+        return paragraphs("Its tails are too heavy to draw: the next value may lie very far out.")
+    low, high, first, last = _quantiles(x, mass)
     fine = np.linspace(first, last, 240)
     picture = _smooth(release, fine, np.exp(posterior.log_predictive(fine)))
     return _figure(picture, _between(release, low, high, places_for([high - low])))
 
 
-def _centre(release: Release, posterior: Family) -> tuple[float, float]:
-    mean = float(np.ravel(posterior.mean())[0])
-    if _waits(release):
-        return 0.0, 0.1 / mean
-    width = float(np.diff(np.reshape(posterior.interval(LEVEL), (-1, 2))[0])[0])
-    return mean, width
-
-
-def _waits(release: Release) -> bool:
-    return release.model.name == "gamma_exponential"
-
-
-def _ends(release: Release, middle: float, reach: float) -> tuple[float, float]:
-    return (0.0 if _waits(release) else middle - reach), middle + reach
+# where a predictive has its middle, how far one deviation reaches, and whether it starts at the middle
+_WHERE: dict[str, Callable[[Any], tuple[float, float, bool]]] = {
+    "gamma_exponential": lambda law: (0.0, 1 / law.mean(), True),
+    "normal_mean": lambda law: (law.mean(), float(law.noise * (1 + 1 / law.strength)) ** 0.5, False),
+    "normal_inverse_gamma": lambda law: (
+        float(law.location),
+        float(law.scale * (1 + 1 / law.strength) / law.shape) ** 0.5,
+        False,
+    ),
+}
 
 
 def _smooth(release: Release, x: Floats, height: Floats) -> Html:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.families.dirichlet_law import DirichletLaw
 from discreet.families.family import Family, Floats
+from discreet.families.scalar import ScalarFamily
 
 if TYPE_CHECKING:
     from discreet.release import Release
@@ -76,15 +78,26 @@ def noise_deviation(release: Release) -> float:
 def moved_by_noise(release: Release) -> Floats | None:
     """How far noise of one standard deviation moves each posterior mean: √Σ of squares over its inputs."""
     value: Any = release.value
-    deviation, noisy = noise_deviation(release), value.noisy
-    if len(noisy) > MOST_MOVES:
+    if len(value.noisy) > MOST_MOVES:
         return None
+    deviation, noisy = noise_deviation(release), _possible(release, value)
     here = _mean_at(value, noisy, 0, 0.0)
     squares = np.zeros_like(here)
-    for i in range(len(noisy)):
-        both = [np.abs(_mean_at(value, noisy, i, sign * deviation) - here) for sign in (-1, 1)]
-        squares += np.maximum(*both) ** 2
+    with np.errstate(invalid="ignore"):  # a mean that does not exist is moved by NaN
+        for i in range(len(noisy)):
+            both = [np.abs(_mean_at(value, noisy, i, sign * deviation) - here) for sign in (-1, 1)]
+            squares += np.maximum(*both) ** 2
     return np.sqrt(squares)
+
+
+def _possible(release: Release, value: Any) -> tuple[float, ...]:  # noqa: ANN401
+    """Start from a possible statistic: beyond its hull, projection would hide that noise moves anything."""
+    noisy = np.asarray(value.noisy, dtype=np.float64)
+    if not value.joint:
+        noisy = release.model.project(noisy, value.n)
+    elif isinstance(release.model, ScalarFamily | DirichletLaw):
+        noisy = np.maximum(noisy, 0)
+    return tuple(noisy.tolist())
 
 
 def _mean_at(value: Any, noisy: tuple[float, ...], i: int, shift: float) -> Floats:  # noqa: ANN401

@@ -1,0 +1,68 @@
+"""Light, dark and paper: the same names in each, and enough contrast to read."""
+
+import base64
+import hashlib
+import re
+from importlib.resources import files
+
+import pytest
+
+from discreet.families import BetaBernoulli
+from discreet.report import report
+
+STYLE = files("discreet.report").joinpath("style.css").read_text(encoding="utf-8")
+BLOCKS = dict(
+    zip(("light", "dark", "print"), re.findall(r":root \{(.*?)\}", STYLE, flags=re.DOTALL), strict=True)
+)
+PALETTES = {name: dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block)) for name, block in BLOCKS.items()}
+READ = [("ink", "page"), ("ink", "surface"), ("quiet", "page"), ("quiet", "surface"), ("ink", "interval")]
+READ += [("caution-ink", "caution"), ("alarm-ink", "alarm")]
+SEEN = [("posterior", "surface"), ("prior", "surface"), ("promise", "surface"), ("spent", "rule")]
+
+
+def luminance(colour):
+    """WCAG 2.2, relative luminance."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(a, b):
+    low, high = sorted(map(luminance, (a, b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_ruler_is_right():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # the well-known near miss of AA
+
+
+def test_every_scheme_defines_every_colour():
+    used = set(re.findall(r"var\(--([\w-]+)\)", STYLE))
+    for palette in PALETTES.values():
+        assert set(palette) == used
+    assert PALETTES["light"] != PALETTES["dark"]
+
+
+@pytest.mark.parametrize("scheme", PALETTES)
+def test_text_and_pictures_have_contrast_enough(scheme):
+    palette = PALETTES[scheme]
+    for ink, ground in READ:
+        assert contrast(palette[ink], palette[ground]) >= 4.5, (ink, ground)
+    for ink, ground in SEEN:
+        assert contrast(palette[ink], palette[ground]) >= 3, (ink, ground)
+
+
+def test_the_policy_admits_this_style_and_nothing_else(release_of):
+    page = report(release_of(BetaBernoulli(6, 12), [1, 0, 0] * 20))
+    style = re.search(r"<style>(.*?)</style>", page, flags=re.DOTALL).group(1)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert "default-src &#x27;none&#x27;" in page
+    assert f"&#x27;sha256-{digest}&#x27;" in page
+
+
+def test_every_class_in_a_page_is_styled_or_structural(release_of):
+    page = report(release_of(BetaBernoulli(6, 12), [1, 0, 0] * 20))
+    classes = {name for value in re.findall(r'class="([^"]+)"', page) for name in value.split()}
+    styled = set(re.findall(r"\.([a-z][\w-]*)", STYLE))
+    assert classes - styled <= {"wide", "word", "label", "value"}
