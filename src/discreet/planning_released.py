@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.planning_cases import Cases, Rng
 
 MOST_PAIRS = 2**18  # of data set and noise, in an exact sum
+ATTEMPTS = 200  # of a rejection, before the exact sampler
 STRATIFIED_PAIRS = 2**15  # of data set and stratum of real noise
 
 
@@ -104,12 +105,22 @@ def _(model: BetaLaw, added: Floats, mechanism: OnePosteriorSample, seed: int) -
 
 @truncated.register(DirichletLaw)
 def _(model: DirichletLaw, added: Floats, mechanism: OnePosteriorSample, seed: int) -> Marginal:
-    """No closed form: one exact draw a node."""
+    """No closed form: one draw a node, by rejection; by the exact sampler where that rarely succeeds."""
     del model
-    source, draw = SeededSource(seed), mechanism.prior.draw
+    rng, lower = np.random.default_rng(seed), float(mechanism.lower)
     entries = np.array([float(entry) for entry in mechanism.prior.entries]) + added
-    laws = (TruncatedPosterior(tuple(map(Fraction, row)), mechanism.lower, draw) for row in entries.tolist())
-    return Atoms(np.array([law.sample(1, source)[0] for law in laws], dtype=np.float64))
+    drawn, left = np.empty_like(entries), np.arange(len(entries))
+    for _ in range(ATTEMPTS):
+        weights = rng.standard_gamma(entries[left])
+        theta = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+        inside = np.all(theta >= lower, axis=1)
+        drawn[left[inside]] = theta[inside]
+        left = left[~inside]
+    source, draw = SeededSource(seed), mechanism.prior.draw
+    for i in left.tolist():
+        law = TruncatedPosterior(tuple(map(Fraction, entries[i].tolist())), mechanism.lower, draw)
+        drawn[i] = law.sample(1, source)[0]
+    return Atoms(drawn)
 
 
 @released.register(NoisyStatistics)

@@ -1,11 +1,15 @@
 """The quick formulas of planning equal the families' own exact objects, for every family."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.registry import EXAMPLES
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
 from discreet.planning_cases import cases
 from discreet.planning_laws import coordinates, gradient, kl, log_partition, marginals, read, updated
 from discreet.planning_marginals import (
@@ -19,9 +23,10 @@ from discreet.planning_marginals import (
 )
 from discreet.planning_noise import LAW, QUANTILE
 from discreet.planning_records import each
-from discreet.planning_released import template
+from discreet.planning_released import template, truncated
 from discreet.planning_truncated import TruncatedBeta
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
+from discreet.sampling.source import SeededSource
 
 N = 40
 FAMILIES = [
@@ -168,6 +173,21 @@ def test_truncated_beta(a, b):
     under = integrate.quad(density, ends[0], mean, limit=500)[0] / total
     assert law.cdf(np.array([[mean]]))[0, 0] == pytest.approx(under, abs=1e-4)
     assert law.quantile(under)[0, 0] == pytest.approx(mean, rel=2e-2)
+
+
+@pytest.mark.parametrize("counts", [[300, 200, 100], [595, 5, 0]], ids=["likely", "rare"])
+def test_truncated_dirichlet_draws(counts):
+    """Rejection and the exact sampler: means of 2000 draws agree with exact ones at 5 standard errors."""
+    model = DirichletCategorical([1, 1, 1])
+    mechanism = OnePosteriorSample(model, n=600, truncation=0.05, temperature=6)
+    added = np.repeat(np.array([counts], dtype=float) / 6, 300, axis=0)
+    ours = truncated(model, added, mechanism, seed=4).mean
+    exact = np.asarray(mechanism._private_posterior(counts).sample(2000, SeededSource(8)))
+    assert np.all(ours >= 0.05 - 1e-9)
+    error = ours.std(axis=0) * math.sqrt(1 / len(ours) + 1 / len(exact))
+    assert np.all(np.abs(ours.mean(axis=0) - exact.mean(axis=0)) < 5 * error)
+    whole = model.update(counts, 600, weight=1 / 6).mean()  # negative control: without the truncation
+    assert counts[2] or np.any(np.abs(ours.mean(axis=0) - whole) > 5 * error)
 
 
 @pytest.mark.parametrize("scale", [0.3, 2.0, 10.0, 63.0, 65.0])
