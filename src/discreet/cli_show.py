@@ -56,7 +56,7 @@ def note(words: str) -> None:
 def up(x: float, digits: int = 6) -> str:
     """Write a promised number in few digits, rounded up: what is shown must hold, too."""
     with localcontext(Context(prec=digits, rounding=ROUND_CEILING)):
-        return f"{+Decimal(x):g}"
+        return f"{float(+Decimal(repr(x))):.{digits}g}"
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Iterable[int] = ()) -> None:

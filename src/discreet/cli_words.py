@@ -55,7 +55,6 @@ def promise(words: str, neighbours: str = "substitute") -> Guarantee:
     from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP  # noqa: PLC0415
 
     kind, _, rest = words.partition(":")
-    numbers = [number(part, words) for part in rest.split(",")]
     build: dict[str, tuple[int, Callable[..., Guarantee]]] = {
         "pure": (1, PureDP),
         "approx": (2, ApproxDP),
@@ -64,9 +63,10 @@ def promise(words: str, neighbours: str = "substitute") -> Guarantee:
         "renyi": (2, RenyiDP.at),
     }
     wanted, make = build.get(kind, (0, PureDP))
-    if len(numbers) != wanted:
+    parts = rest.split(",")
+    if len(parts) != wanted or not rest:
         raise ValueError(f"a promise is written {' or '.join(KINDS.values())}; got {words!r}")
-    return make(*numbers, relation=relation(neighbours))
+    return make(*(number(part, words) for part in parts), relation=relation(neighbours))
 
 
 def number(word: str, whole: str) -> Fraction:
