@@ -1,10 +1,13 @@
 """What goes wrong around the ledger: full disks, read-only files, other versions, servers away, signals."""
 
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from sqlalchemy import event
@@ -101,21 +104,29 @@ except LedgerUnavailableError as error:
 """
 
 
-def test_a_read_only_file_is_a_clear_error_and_no_charge(tmp_path, tmp_path_factory):
-    path, warm = tmp_path / "budget.db", tmp_path_factory.mktemp("warm") / "budget.db"
+@pytest.fixture
+def anyones_folder():
+    """A folder that another user can reach: pytest closes its own to them, at any time."""
+    folder = Path(tempfile.mkdtemp(prefix="discreet-ledger-"))
+    folder.chmod(0o777)
+    yield folder
+    folder.chmod(0o777)
+    shutil.rmtree(folder)
+
+
+def test_a_read_only_file_is_a_clear_error_and_no_charge(anyones_folder, tmp_path):
+    path, warm = anyones_folder / "budget.db", tmp_path / "warm.db"
     with Ledger.open(path, PureDP(1)) as ledger:
         ledger.charge(SMALL)
-    for folder in [tmp_path, *tmp_path.parents][:3]:
-        folder.chmod(0o755)  # pytest keeps its folders to their owner
     path.chmod(0o666)
-    tmp_path.chmod(0o777)
-    assert run(READ_ONLY, path, warm).stdout == "charged\n"  # control: with rights it works
+    control = run(READ_ONLY, path, warm)  # with rights it works
+    assert control.stdout == "charged\n", control.stderr
     path.chmod(0o444)
-    tmp_path.chmod(0o555)
+    anyones_folder.chmod(0o555)
     said = run(READ_ONLY, path, warm)
     assert "refused: could not" in said.stdout, said.stderr
     assert "nothing may be released" in said.stdout
-    tmp_path.chmod(0o755)
+    anyones_folder.chmod(0o777)
     path.chmod(0o644)
     assert charged(path) == 2
 
