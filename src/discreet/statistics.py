@@ -97,7 +97,9 @@ def of_rows(one: Sensitivity, k: int) -> Sensitivity:
 
 def checked(counted: Counted, n: int | None) -> Counted:
     if n is not None and counted.n != n:  # n is public, and so is that it differs
-        raise TableError("the table does not hold the public number of records: it changed, or n is misdeclared")
+        raise TableError(
+            "the table does not hold the public number of records: it changed, or n is misdeclared"
+        )
     return counted
 
 
@@ -223,9 +225,7 @@ def _item_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN
     numbers = [as_number(rows[name], table.schema[name])[0] for name in names]
     right = sum(numbers[1:], numbers[0]) == float(model.trials)
     last = float(model.trials)
-    shares = {
-        f"c{i}": right.ifelse(x, last if i == len(names) - 1 else 0.0) for i, x in enumerate(numbers)
-    }
+    shares = {f"c{i}": right.ifelse(x, last if i == len(names) - 1 else 0.0) for i, x in enumerate(numbers)}
     rows = at_most(table, rows.mutate(**shares).drop(*names), tuple(shares))
     query = rows.aggregate(n=rows.count(), **{c: exact_sum(rows[c], model.trials, n) for c in shares})
 

@@ -118,7 +118,9 @@ def joint_counts(table: Table, by: tuple[str, ...], groups: Sequence[tuple[str, 
 
     from discreet.tables.engine import fetch  # noqa: PLC0415
 
-    packs = [packed(table, (*by, *group)).mutate(g=ibis.literal(i, type="int32")) for i, group in enumerate(groups)]
+    packs = [
+        packed(table, (*by, *group)).mutate(g=ibis.literal(i, type="int32")) for i, group in enumerate(groups)
+    ]
     found = fetch(packs[0] if len(packs) == 1 else ibis.union(*packs, distinct=False))
     which, key, count = (found[c].to_numpy() for c in ("g", "key", "count"))
     margins: dict[str, Integers] = {}

@@ -73,7 +73,9 @@ def _streamed(rows: Any, ball: Ball, width: int) -> Callable[[], tuple[Integers,
         count = 0
         for batch in batches(rows, BATCH):
             if batch.num_rows:
-                q = ball.integers(np.column_stack([c.to_numpy(zero_copy_only=False) for c in batch.columns]), width)
+                q = ball.integers(
+                    np.column_stack([c.to_numpy(zero_copy_only=False) for c in batch.columns]), width
+                )
                 first += q.sum(axis=0)
                 second += ball.second_moments(q)
                 count += batch.num_rows
@@ -84,7 +86,11 @@ def _streamed(rows: Any, ball: Ball, width: int) -> Callable[[], tuple[Integers,
 
 # --- remote: fixed point in SQL ------------
 def _in_sql(
-    table: Table, rows: Any, ball: Ball, width: int, n: int | None  # noqa: ANN401
+    table: Table,
+    rows: Any,
+    ball: Ball,
+    width: int,
+    n: int | None,  # noqa: ANN401
 ) -> Callable[[], tuple[Integers, Integers, int]]:
     if not (width <= WIDEST and 2.0**-200 <= ball.radius <= 2.0**200):
         raise ValueError(f"a remote engine takes at most {WIDEST} columns and a radius within 2^±200")
@@ -116,10 +122,14 @@ def _clipped_rows(table: Table, rows: Any, ball: Ball, width: int) -> Any:  # no
     norm = stage.square.sqrt()
     stage = fence(stage.mutate(shrink=limit / (norm > limit).ifelse(norm, limit)).drop("square"))
     grid = float(ball.grid)
-    stage = fence(stage.select(**{f"q{i}": truncated(stage[x] * stage.shrink, grid) for i, x in enumerate(xs)}))
+    stage = fence(
+        stage.select(**{f"q{i}": truncated(stage[x] * stage.shrink, grid) for i, x in enumerate(xs)})
+    )
     inside = sum((stage[f"q{i}"] * stage[f"q{i}"] for i in range(1, width)), stage.q0 * stage.q0)
     stage = fence(stage.mutate(inside=inside <= double(ball.largest**2)))
-    return fence(stage.select(**{f"q{i}": stage.inside.ifelse(stage[f"q{i}"], double(0)) for i in range(width)}))
+    return fence(
+        stage.select(**{f"q{i}": stage.inside.ifelse(stage[f"q{i}"], double(0)) for i in range(width)})
+    )
 
 
 def _within(x: Any) -> Any:  # noqa: ANN401

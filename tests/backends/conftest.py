@@ -10,13 +10,17 @@ import pytest
 from pyarrow import parquet as pq
 
 N = 1_000_000
-WARDS = np.array(["A", "B", "\u00e9", "e\u0301", "\u0430", "a", "C ", "", None], dtype=object)  # NFC, NFD, Cyrillic
+WARDS = np.array(
+    ["A", "B", "\u00e9", "e\u0301", "\u0430", "a", "C ", "", None], dtype=object
+)  # NFC, NFD, Cyrillic
 
 
 def nasty(n, seed):
     """Rows with NULL, NaN, ±∞, −0, subnormal and huge numbers, unknown categories and look-alikes."""
     rng = np.random.default_rng(seed)
-    odd = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 5e-324, -5e-324, 1e308, -1e308, 0.49999999999999994, 2.5])
+    odd = np.array(
+        [np.nan, np.inf, -np.inf, -0.0, 0.0, 5e-324, -5e-324, 1e308, -1e308, 0.49999999999999994, 2.5]
+    )
 
     def doubles(scale):
         x = rng.normal(size=n) * scale
@@ -91,11 +95,16 @@ def load_postgres(postgres_url, tmp_path_factory):
         path = tmp_path_factory.mktemp("copy") / "rows.csv"
         with duckdb.connect() as connection:
             connection.register("rows", rows)
-            connection.execute(f"copy rows to '{path}' (header false, nullstr '\\N', force_quote (ward, name))")  # noqa: S608
+            connection.execute(
+                f"copy rows to '{path}' (header false, nullstr '\\N', force_quote (ward, name))"
+            )  # noqa: S608
         columns = ", ".join(f'"{f.name}" {types[str(f.type)]}' for f in rows.schema)
         with psycopg.connect(postgres_url, autocommit=True) as connection, connection.cursor() as cursor:
             cursor.execute(f"create unlogged table {name} ({columns})")
-            with cursor.copy(f"copy {name} from stdin (format csv, null '\\N')") as copy, path.open("rb") as file:  # noqa: S608
+            with (
+                cursor.copy(f"copy {name} from stdin (format csv, null '\\N')") as copy,
+                path.open("rb") as file,
+            ):  # noqa: S608
                 while block := file.read(1 << 20):
                     copy.write(block)
         return name

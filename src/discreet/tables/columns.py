@@ -247,7 +247,9 @@ class Affine(Expression):
         assert isinstance(kind, Bounded)  # noqa: S101 - for the type checker
         x = self.inner.value(cells, schema).cast("float64")
         low, high = _double(kind.lower), _double(kind.upper)
-        y = x.between(_double(-TINY), _double(TINY)).ifelse(_double(0), x) * _double(self.slope) + _double(self.shift)
+        y = x.between(_double(-TINY), _double(TINY)).ifelse(_double(0), x) * _double(self.slope) + _double(
+            self.shift
+        )
         return (y < low).ifelse(low, (y > high).ifelse(high, y))
 
 

@@ -52,7 +52,9 @@ def _(kind: Count, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
     value = raw.try_cast("float64") if text else raw
     if value.type().is_integer():
         within = value.between(0, kind.max)
-        return ibis.cases((within, value), (value > kind.max, kind.max), (value < 0, 0), else_=kind.missing).cast("int64")
+        return ibis.cases(
+            (within, value), (value > kind.max, kind.max), (value < 0, 0), else_=kind.missing
+        ).cast("int64")
     return quantised(_clipped(value, 0.0, float(kind.max), float(kind.missing)), 1.0).cast("int64")
 
 
@@ -103,7 +105,9 @@ def refuse_type(name: str, kind: Kind, raw: Any, *, text: bool) -> None:  # noqa
     dtype = raw.type()
     if text or accepts(kind, dtype):
         return
-    raise TypeError(f"column {name!r} has type {dtype}, which {type(kind).__name__} cannot read; {ADVICE[kind.kind]}")
+    raise TypeError(
+        f"column {name!r} has type {dtype}, which {type(kind).__name__} cannot read; {ADVICE[kind.kind]}"
+    )
 
 
 @singledispatch
@@ -113,7 +117,9 @@ def accepts(kind: Kind, dtype: Any) -> bool:  # noqa: ANN401, ARG001
 
 @accepts.register
 def _(kind: Binary, dtype: Any) -> bool:  # noqa: ANN401
-    return _same_sort(kind.true, dtype) or (kind.true in {0, 1} and not isinstance(kind.true, str) and dtype.is_boolean())
+    return _same_sort(kind.true, dtype) or (
+        kind.true in {0, 1} and not isinstance(kind.true, str) and dtype.is_boolean()
+    )
 
 
 @accepts.register

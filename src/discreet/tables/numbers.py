@@ -24,7 +24,9 @@ def floor(x: Any) -> Any:  # noqa: ANN401
 
 def quantised(x: Any, grid: float) -> Any:  # noqa: ANN401
     """⌊x/g + ½⌋ as a double; for g > 1 as ⌊(x + g/2)/g⌋, the same number without an underflow."""
-    return floor(x * double(1 / grid) + double(0.5) if grid <= 1 else (x + double(grid / 2)) * double(1 / grid))
+    return floor(
+        x * double(1 / grid) + double(0.5) if grid <= 1 else (x + double(grid / 2)) * double(1 / grid)
+    )
 
 
 def truncated(x: Any, grid: float) -> Any:  # noqa: ANN401

@@ -27,14 +27,18 @@ def refuse_columns(source: Source, declared: Schema, unit: str | None) -> None:
     if unit is not None:
         dtype = source.relation[unit].type()
         if not (dtype.is_integer() or dtype.is_string() or dtype.is_uuid()):
-            raise TypeError(f"the unit column {unit!r} must hold whole numbers or texts, it has type {dtype}")
+            raise TypeError(
+                f"the unit column {unit!r} must hold whole numbers or texts, it has type {dtype}; cast it, e.g. "
+                "to pandas' Int64"
+            )
 
 
 def clean_rows(table: Table, names: tuple[str, ...]) -> Any:  # noqa: ANN401 - an Ibis table
     """Return the clean columns (and UNIT); rows without a unit are nobody's and are left out."""
     raw, declared = table.source.relation, table.declared
     cells: dict[str, Any] = {
-        name: clean(declared[name], raw[name], text=table.source.text) for name in _needed(table, names) & set(declared)
+        name: clean(declared[name], raw[name], text=table.source.text)
+        for name in _needed(table, names) & set(declared)
     }
     for name, expression in table.derived.items():
         if name in _needed(table, names):

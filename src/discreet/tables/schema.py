@@ -70,7 +70,9 @@ class Categorical(Kind):
         if any(isinstance(x, float) and not math.isfinite(x) for x in levels):
             raise ValueError("levels must be finite; NaN and infinity go to the unknown place")
         if self.unknown is not None and self.unknown not in levels:
-            raise ValueError(f"unknown must be one of the levels, or left out for one more, got {self.unknown!r}")
+            raise ValueError(
+                f"unknown must be one of the levels, or left out for one more, got {self.unknown!r}"
+            )
 
     @property
     def labels(self) -> tuple[Scalar, ...]:
@@ -132,7 +134,9 @@ class Bounded(Kind):
         if self.grid is not None:
             grid = rational(self.grid, what="grid")
             if grid != power_of_two_above(grid) or not grid <= self.upper - self.lower:
-                raise ValueError(f"grid must be a power of two within the bounds, e.g. 2**-10, got {self.grid}")
+                raise ValueError(
+                    f"grid must be a power of two within the bounds, e.g. 2**-10, got {self.grid}"
+                )
 
     @property
     def elsewhere(self) -> float:
@@ -174,7 +178,9 @@ class Schema(Mapping[str, Kind]):
     def __post_init__(self) -> None:
         columns = dict(self.columns)
         if not columns:
-            raise ValueError("a schema declares at least one column; `discreet schema init` writes a template")
+            raise ValueError(
+                "a schema declares at least one column; `discreet schema init` writes a template"
+            )
         for name, kind in columns.items():
             if not isinstance(name, str) or not name:
                 raise TypeError(f"columns are named by texts, got {name!r}")
@@ -276,7 +282,9 @@ def _kind(name: str, declared: Any) -> Kind:  # noqa: ANN401 - whatever the file
 
 def _refuse_placeholder(value: object, what: str) -> None:
     if value == PLACEHOLDER:
-        raise ValueError(f"{what} is still {PLACEHOLDER!r}: fill it in from public knowledge, not from the data")
+        raise ValueError(
+            f"{what} is still {PLACEHOLDER!r}: fill it in from public knowledge, not from the data"
+        )
 
 
 def _sort(level: Scalar) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import ibis
+from ibis.common.exceptions import TableNotFound
 from ibis.expr.operations import InMemoryTable
 
 from discreet.tables.errors import MissingExtra, TableError, guarded
@@ -51,12 +52,12 @@ def open_source(source: Any, table: str | None, columns: Iterable[str]) -> Sourc
             f"got {type(source).__name__}"
         )
     arrow = guarded("reading the frame", lambda: opener(source, list(columns)))
-    return Source(_registered(arrow), "duckdb")
+    return Source(guarded("reading the frame", lambda: _registered(arrow)), "duckdb")
 
 
 def _from_ibis(source: Any) -> Source:  # noqa: ANN401
     if source.op().find(InMemoryTable):  # rows that this process holds already, unbound or bound
-        return Source(_registered(guarded("reading the frame", source.to_pyarrow)), "duckdb")
+        return Source(guarded("reading the frame", lambda: _registered(source.to_pyarrow())), "duckdb")
     return Source(source, source.get_backend().name)
 
 
@@ -92,9 +93,16 @@ def _from_postgres(url: str, table: str) -> Source:
 
 
 def _table(connection: Any, name: str) -> Any:  # noqa: ANN401
-    if name not in guarded("listing the tables", connection.list_tables):
+    def look() -> Any:  # noqa: ANN401
+        try:
+            return connection.table(name)
+        except TableNotFound:
+            return None
+
+    found = guarded("opening the table", look)
+    if found is None:
         raise ValueError(f"the database has no table {name!r}; check table=")
-    return guarded("opening the table", lambda: connection.table(name))
+    return found
 
 
 def _named(table: str | None) -> str:
@@ -125,7 +133,9 @@ def _csv(address: str) -> Any:  # noqa: ANN401
     delimiter = "\t" if ".tsv" in address.lower()[-7:] else ","
     dialect = {"delim": delimiter, "quote": '"', "escape": '"', "header": True}
     connection = _embedded()
-    names = connection.read_csv(address, all_varchar=True, sample_size=1, strict_mode=False, **dialect).columns
+    names = connection.read_csv(
+        address, all_varchar=True, sample_size=1, strict_mode=False, **dialect
+    ).columns
     return connection.read_csv(
         address,
         columns=dict.fromkeys(names, "VARCHAR"),

@@ -109,7 +109,11 @@ class Table:
     def relation_for(self, relation: Relation = SUBSTITUTE) -> Relation:
         """Return the relation if this table supports it, or refuse and name the one it supports."""
         if relation is SUBSTITUTE and not self.n_is_public:
-            why = "where(…) makes the number of rows private" if self.filters else "units have differing numbers of rows"
+            why = (
+                "where(…) makes the number of rows private"
+                if self.filters
+                else "units have differing numbers of rows"
+            )
             raise ValueError(f"{why}: ask for a target with relation={ADD_REMOVE.name}, not {relation.name}")
         return relation
 
@@ -138,7 +142,9 @@ class Table:
         return f"Table({{{shown}}}{unit}{', filtered' if self.filters else ''})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a table is a door to private rows and is not copied or pickled; keep its schema, open it anew")
+        raise TypeError(
+            "a table is a door to private rows and is not copied or pickled; keep its schema, open it anew"
+        )
 
 
 def _whole(name: str, value: int | None) -> int | None:

@@ -22,7 +22,7 @@ ROUNDS = (  # (multiplier, public salt, prime): maps that are linear each to its
     (1_117_695_901, 1_664_525_881, 2**31 - 19),
     (1_703_900_269, 374_761_393, 2**31 - 61),
 )
-LAST = 6  # characters of a text that are mixed
+LAST = 4  # characters of a text that are mixed
 
 
 def mix(unit: Any) -> Any:  # noqa: ANN401 - an Ibis value
@@ -46,7 +46,7 @@ def _text(unit: Any) -> Any:  # noqa: ANN401
     length = unit.length().cast("int64")
     h = length
     for back in range(LAST):
-        at = (length > back).ifelse(length - 1 - back, 0)
+        at = (length > back).ifelse(length - 1 - back, 0).cast("int32")
         point = (length > back).ifelse(unit.substr(at, 1).ascii_str().cast("int64"), 0)
         h = (h * 1_114_129 + point) % PRIME
     return _rounds(h)
@@ -77,7 +77,9 @@ def _between(ranked: Any, k: int) -> Any:  # noqa: ANN401
 def sampled(rows: Any, names: Sequence[str], k: int) -> Any:  # noqa: ANN401
     """Rows that count; the rank is a window's, for cells too many to count."""
     rank = ibis.row_number().over(ibis.window(group_by=UNIT, order_by=list(names))).cast("int64")
-    ranked = rows.mutate(discreet_rank=rank, discreet_total=rows.count().over(ibis.window(group_by=UNIT)).cast("int64"))
+    ranked = rows.mutate(
+        discreet_rank=rank, discreet_total=rows.count().over(ibis.window(group_by=UNIT)).cast("int64")
+    )
     start = mix(ranked[UNIT]) % ranked.discreet_total
     counts = (ranked.discreet_rank * k + start) % ranked.discreet_total < k
     return ranked.filter((ranked.discreet_total <= k) | counts).select(*names)
