@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.report.markup import Html, element, escaped
 from discreet.report.numbers import decimals, powers, share_upward, shown, tick, upward
-from discreet.report.pictures import fitted
-from discreet.report.svg import Axis, pixels
+from discreet.report.svg import Axis, fitted, pixels
 
 POSITIVE = st.floats(min_value=1e-300, max_value=1e300)
 

@@ -44,6 +44,11 @@ def test_every_scheme_defines_every_colour():
     assert PALETTES["light"] != PALETTES["dark"]
 
 
+def test_paper_is_light_whatever_the_screen_was():
+    assert STYLE.index("@media print") > STYLE.index("prefers-color-scheme: dark")  # the later rule wins
+    assert {**PALETTES["light"], "page": "#ffffff"} == PALETTES["print"]
+
+
 @pytest.mark.parametrize("scheme", PALETTES)
 def test_text_and_pictures_have_contrast_enough(scheme):
     palette = PALETTES[scheme]

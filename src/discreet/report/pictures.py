@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -12,7 +11,7 @@ import numpy as np
 from discreet.report.markup import Html, joined
 from discreet.report.numbers import places_for, shown, tick_teller
 from discreet.report.summary import Summary, shown_first
-from discreet.report.svg import Axis, bottom_axis, box, diamond, legend, line, responsive, words
+from discreet.report.svg import Axis, bottom_axis, box, diamond, fitted, legend, line, responsive, words
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats
@@ -128,16 +127,6 @@ def _row(row: Row, across: Axis, top: float, width: int) -> Html:
         words(width - 8, top + 17, row.said, "value", "end"),
     ]
     return joined([*parts, *label])
-
-
-def fitted(text: str, room: float) -> str:
-    """Cut a label to the room it has; far-eastern letters are twice as wide."""
-    used = 0.0
-    for i, letter in enumerate(text):
-        used += 14 if unicodedata.east_asian_width(letter) in "WF" else 7.6
-        if used > room:
-            return text[: max(1, i - 1)] + "…"
-    return text
 
 
 # --- shares, one bar each ------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -75,6 +76,16 @@ def area(points: Sequence[tuple[float, float]], base: float, class_: str) -> Htm
     return curve([(points[0][0], base), *points, (points[-1][0], base)], class_)
 
 
+def fitted(text: str, room: float) -> str:
+    """Cut a label to the room it has; far-eastern letters are twice as wide."""
+    used = 0.0
+    for i, letter in enumerate(text):
+        used += 14 if unicodedata.east_asian_width(letter) in "WF" else 7.6
+        if used > room:
+            return text[: max(1, i - 1)] + "…"
+    return text
+
+
 def bottom_axis(axis: Axis, y: float, top: float, say: Callable[[float], str], name: str) -> Html:
     """Ticks with their numbers, faint lines up to the top, and what is measured."""
     marks = [
@@ -86,8 +97,8 @@ def bottom_axis(axis: Axis, y: float, top: float, say: Callable[[float], str], n
         )
         for t in axis.ticks()
     ]
-    base = line(axis.start, y, axis.end, y, "axis")
-    return joined([*marks, base, words((axis.start + axis.end) / 2, y + 38, name, "name", "middle")])
+    base, middle = line(axis.start, y, axis.end, y, "axis"), ((axis.start + axis.end) / 2, y + 38)
+    return joined([*marks, base, words(*middle, fitted(name, axis.end - axis.start), "name", "middle")])
 
 
 def _anchor(axis: Axis, tick: float) -> str:
