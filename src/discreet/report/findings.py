@@ -31,6 +31,9 @@ NAIVE = (
     "The noisy statistic is read here as if it were exact. The interval is that of the posterior so read: it "
     "does not widen for the noise, and with few records it covers less often than it says."
 )
+CHOSEN = (
+    "The largest of many were picked after the noise was added, which makes them look larger than they are."
+)
 NO_INTERVAL = (
     "An interval is not available. This mechanism released {} of the posterior and nothing else; the "
     "posterior itself stays as private as the data. For intervals release noisy statistics, which are paid "
@@ -104,16 +107,20 @@ class Findings:
             rows.append((group.labels[i], *(shown(float(v), places, percent=group.percent) for v in said)))
         heads = ("", "mean", "from", "to", *(["noise ±"] if moved is not None else []))
         prior = ("prior mean", "prior from", "prior to")
-        made = table(f"90 % intervals: {group.axis}", (*heads, *prior), rows, class_="many")
+        made = table(
+            f"90 % intervals: {group.axis}",
+            (*heads, *prior),
+            rows,
+            class_="many bare" if moved is None else "many",
+        )
         return joined([made, _left_out(len(group.labels) - len(rows))])
 
     def _noise_words(self) -> Html:
         """Say what the intervals leave out, and warn where that is much."""
         if self.moved is None:
             deviation = noise_deviation(self.release)
-            return paragraphs(
-                f"The noise on each released number has a standard deviation of {deviation:.4g}."
-            )
+            said = f"The noise on each released number has a standard deviation of {deviation:.4g}."
+            return paragraphs(said, *([CHOSEN] if self.subject.groups[0].ranked else []))
         lead = self.subject.groups[0]
         top = lead.first + shown_first(lead, self.posterior.within(lead).mean, 1)[0]
         moved, own = float(self.moved[top]), float(self.posterior.deviation[top])
