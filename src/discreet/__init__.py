@@ -23,7 +23,7 @@ _HOME = {
     "ledger": "Ledger",
     "privatise": "privatise",
     "release": "Release",
-    "planning": "plan",
+    "planning": "plan predict epsilon_for n_for public_records_for split",
     "families.registry": "BetaBernoulli BetaBinomial BetaGeometric DirichletCategorical DirichletMultinomial "
     "GammaPoisson GammaExponential NormalMean NormalInverseGamma NormalInverseWishart "
     "BayesianLinearRegression",

@@ -31,7 +31,12 @@ from discreet.mechanisms.randomised_response import RandomizedResponse as Random
 from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate as SampleAndAggregate
 from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian as SmoothSensitivityMedian
 from discreet.mechanisms.statistical_query import StatisticalQuery as StatisticalQuery
+from discreet.planning import epsilon_for as epsilon_for
+from discreet.planning import n_for as n_for
 from discreet.planning import plan as plan
+from discreet.planning import predict as predict
+from discreet.planning import public_records_for as public_records_for
+from discreet.planning import split as split
 from discreet.privacy.bounded_loss import ApproxDP as ApproxDP
 from discreet.privacy.bounded_loss import BoundedRange as BoundedRange
 from discreet.privacy.bounded_loss import PureDP as PureDP

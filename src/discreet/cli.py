@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,8 +25,6 @@ from discreet.cli_show import VERBOSE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Panels on a terminal; plain and quick where the text is piped
-STYLE: Any = "rich" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else None
 CLICK_ERROR: type[Exception] = next(
     c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException" and issubclass(c, Exception)
 )
@@ -109,7 +106,7 @@ app = typer.Typer(
     name="discreet",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=STYLE,
+    rich_markup_mode=None,  # panels would treble the time of --help
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 

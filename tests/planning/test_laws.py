@@ -10,9 +10,9 @@ from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.registry import EXAMPLES
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.planning_cases import cases
-from discreet.planning_laws import coordinates, gradient, kl, log_partition, marginals, read, updated
-from discreet.planning_marginals import (
+from discreet.planning.imagined import cases
+from discreet.planning.laws import coordinates, gradient, kl, log_partition, marginals, read, updated
+from discreet.planning.marginals import (
     Atoms,
     BetaMarginal,
     GammaMarginal,
@@ -21,10 +21,10 @@ from discreet.planning_marginals import (
     Stacked,
     StudentMarginal,
 )
-from discreet.planning_noise import LAW, QUANTILE
-from discreet.planning_records import each
-from discreet.planning_released import template, truncated
-from discreet.planning_truncated import TruncatedBeta
+from discreet.planning.noise import LAW, QUANTILE
+from discreet.planning.records import each
+from discreet.planning.released import template, truncated
+from discreet.planning.truncated import TruncatedBeta
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.sampling.source import SeededSource
 

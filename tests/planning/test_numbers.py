@@ -17,9 +17,9 @@ from discreet.mechanisms.direct import DirectPosterior
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
 from discreet.planning import predict
-from discreet.planning_laws import kl, updated
-from discreet.planning_prediction import predicted
-from discreet.planning_released import kl_of_one_draw
+from discreet.planning.laws import kl, updated
+from discreet.planning.prediction import predicted
+from discreet.planning.released import kl_of_one_draw
 from discreet.privacy.guarantees import PureDP, RenyiDP
 
 FOLDER = Path(__file__).parents[1] / "reference"
@@ -143,7 +143,7 @@ def test_naive_intervals_under_cover(n, covered):
 
 def test_without_privacy_coverage_is_the_level_on_average():
     """Over the prior predictive a credible interval covers exactly 90 %; 20000 nodes, 5 standard errors."""
-    from discreet.planning_cases import cases
+    from discreet.planning.imagined import cases
 
     found = predicted(None, cases(MODEL, 50, simulations=20_000), 0.9)
     assert abs(found.coverage - 0.9) < 5 * math.sqrt(0.09 / 20_000)
@@ -156,7 +156,7 @@ class Unenumerated:
 
     @staticmethod
     def install(monkeypatch):
-        monkeypatch.setattr("discreet.planning_cases.enumerated", lambda *_: None)
+        monkeypatch.setattr("discreet.planning.imagined.enumerated", lambda *_: None)
 
 
 @pytest.mark.parametrize(

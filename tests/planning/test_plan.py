@@ -18,8 +18,8 @@ from discreet.families.registry import EXAMPLES
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.noisy_statistics import NOISES, NoisyStatistics
 from discreet.planning import Plan, plan, predict
-from discreet.planning_cases import cases
-from discreet.planning_prediction import predicted
+from discreet.planning.imagined import cases
+from discreet.planning.prediction import predicted
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
@@ -243,7 +243,7 @@ def test_other_mechanisms_are_not_planned():
 # --- layers ------------------------------------------------------------------------------------------------
 def test_planning_reads_no_data_and_spends_nothing():
     forbidden = {"tables", "statistics", "ledger", "privatise", "release"}
-    files = [*SRC.glob("planning*.py")]
+    files = [*(SRC / "planning").glob("*.py")]
     assert len(files) > 5
     for path in files:
         for node in ast.walk(ast.parse(path.read_text())):
@@ -257,13 +257,13 @@ def test_planning_reads_no_data_and_spends_nothing():
 def test_the_bar_shows_only_on_a_terminal_and_after_a_while(monkeypatch, capsys):
     import sys
 
-    from discreet import planning_progress
+    from discreet.planning import progress
 
-    assert list(planning_progress.steps([1, 2], "x")) == [1, 2]
+    assert list(progress.steps([1, 2], "x")) == [1, 2]
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert list(planning_progress.steps([1, 2], "x")) == [1, 2]
+    assert list(progress.steps([1, 2], "x")) == [1, 2]
     assert capsys.readouterr().err == ""  # done before its patience ended
-    monkeypatch.setattr(planning_progress, "PATIENCE", -1.0)
-    assert list(planning_progress.steps([1, 2], "weighing")) == [1, 2]
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    assert list(progress.steps([1, 2], "weighing")) == [1, 2]
     assert "weighing" in capsys.readouterr().err

@@ -11,8 +11,8 @@ from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.planning import Question, optimal_weights, split, zcdp_within
-from discreet.planning_cases import cases
-from discreet.planning_released import mean_moved
+from discreet.planning.imagined import cases
+from discreet.planning.released import mean_moved
 from discreet.privacy.filters import filter_for
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
 from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP

@@ -51,7 +51,9 @@ def figure(out: Path, seed: int, quick: bool) -> tuple[Path, ...]:  # noqa: FBT0
     picture = new_figure(10.4, 4.4)
     left, right = picture.subplots(1, 2)
     sample, bound = COLOURS["one posterior sample"], COLOURS["bound"]
-    left.plot(column["n"], column["bound"], color=bound, ls="--", label="bound for every n\n(2Δ on the left)")
+    left.plot(
+        column["n"], column["bound"], color=bound, ls="--", label="bound for every n:\n2Δ, and T = 2Δ/ε"
+    )
     left.plot(column["n"], column["worst_case"], color=sample, lw=2.2, label="exact worst case")
     left.plot(
         column["n"][::4], column["adversarial"][::4], "x", color="#333333", ms=5, label="all records alike"

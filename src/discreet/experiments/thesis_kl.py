@@ -102,7 +102,7 @@ def _figure(out: Path, name: str, order: int, quick: bool) -> tuple[Path, ...]: 
         ("gaussian", COLOURS["noisy statistics"], "-^", "noisy statistics,\nGaussian"),
         ("gaussian_as_printed", COLOURS["noisy statistics"], "--", "the same with σ\nas printed (√2 σ)"),
     ):
-        shown = [max(y, 1e-7) for y in columns[title]]
+        shown = [y or math.nan for y in columns[title]]  # 0 has no place on this axis
         axes.plot(
             columns["epsilon"], shown, style, color=colour, label=label, ms=4, lw=1.6, markevery=_marks(rows)
         )

@@ -18,8 +18,8 @@ from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.dirichlet_law import DirichletLaw
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.scalar import ScalarFamily
-from discreet.planning_laws import coordinates, marginals
-from discreet.planning_records import each, from_records
+from discreet.planning.laws import coordinates, marginals
+from discreet.planning.records import each, from_records
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from discreet.planning_prediction import ONE_DRAW
+from discreet.planning.prediction import ONE_DRAW
 
 if TYPE_CHECKING:
     from discreet.planning import Plan
-    from discreet.planning_prediction import Prediction
+    from discreet.planning.prediction import Prediction
 
 HEAD = (
     "mechanism",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.mechanisms.public_data import even_batch, public_records_needed
 from discreet.mechanisms.registry import MECHANISMS
-from discreet.planning_cases import cases
-from discreet.planning_prediction import checked_level, chosen_coordinates, honest_width
-from discreet.planning_released import released, without_privacy
+from discreet.planning.imagined import cases
+from discreet.planning.prediction import checked_level, chosen_coordinates, honest_width
+from discreet.planning.released import released, without_privacy
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation, Unreachable
 from discreet.privacy.guarantees import ApproxDP, PureDP
 

@@ -9,8 +9,8 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, final
 
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
-from discreet.planning_cases import cases
-from discreet.planning_released import mean_moved
+from discreet.planning.imagined import cases
+from discreet.planning.released import mean_moved
 from discreet.privacy.certified import round_down
 from discreet.privacy.curves import Points, downward
 from discreet.privacy.filters import OrderMeter, filter_for

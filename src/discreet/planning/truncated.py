@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from discreet.planning_marginals import Marginal
+from discreet.planning.marginals import Marginal
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats

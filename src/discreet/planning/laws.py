@@ -22,7 +22,7 @@ from discreet.families.normal_inverse_wishart_law import NormalInverseWishartLaw
 from discreet.families.normal_mean import NormalMean
 from discreet.families.regression_law import RegressionLaw
 from discreet.families.scalar import ScalarFamily
-from discreet.planning_marginals import (
+from discreet.planning.marginals import (
     BetaMarginal,
     GammaMarginal,
     InverseGammaMarginal,

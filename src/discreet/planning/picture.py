@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.planning import Plan
-    from discreet.planning_prediction import Prediction
+    from discreet.planning.prediction import Prediction
 
 COLOURS = {"draw": "#0072B2", "noisy": "#009E73", "exact": "#333333", "naive": "#D55E00"}
 

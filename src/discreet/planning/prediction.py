@@ -14,9 +14,9 @@ from discreet.mechanisms.diffused import DiffusedPosterior
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.posterior import PosteriorDraw
-from discreet.planning_cases import cases
-from discreet.planning_marginals import Atoms
-from discreet.planning_released import Released, released, without_privacy
+from discreet.planning.imagined import cases
+from discreet.planning.marginals import Atoms
+from discreet.planning.released import Released, released, without_privacy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Floats
     from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning_cases import Cases
+    from discreet.planning.imagined import Cases
 
 ONE_DRAW = "none: one draw"
 

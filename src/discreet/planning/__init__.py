@@ -12,11 +12,11 @@ from discreet.mechanisms.diffused import DiffusedPosterior
 from discreet.mechanisms.direct import DirectPosterior
 from discreet.mechanisms.noisy_statistics import NOISES, NoisyStatistics
 from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.planning_cases import cases
-from discreet.planning_inverse import epsilon_for, n_for, public_records_for
-from discreet.planning_prediction import Prediction, predict, predicted
-from discreet.planning_progress import steps
-from discreet.planning_split import Question, optimal_weights, split, zcdp_within
+from discreet.planning.imagined import cases
+from discreet.planning.inverse import epsilon_for, n_for, public_records_for
+from discreet.planning.prediction import Prediction, predict, predicted
+from discreet.planning.progress import steps
+from discreet.planning.split import Question, optimal_weights, split, zcdp_within
 from discreet.privacy.certified import PrecisionError
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
 
@@ -84,13 +84,13 @@ class Plan:
 
     def table(self) -> str:
         """Aligned text."""
-        from discreet.planning_table import table  # noqa: PLC0415 - the picture's side, on use
+        from discreet.planning.table import table  # noqa: PLC0415 - the picture's side, on use
 
         return table(self)
 
     def picture(self, path: str | Path) -> Path:
         """Draw errors and intervals beside those of the exact posterior; needs matplotlib ([plots])."""
-        from discreet.planning_picture import draw  # noqa: PLC0415 - loads matplotlib on use
+        from discreet.planning.picture import draw  # noqa: PLC0415 - loads matplotlib on use
 
         return draw(self, path)
 

@@ -17,11 +17,11 @@ from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.ops_laws import TruncatedPosterior
 from discreet.mechanisms.posterior import PosteriorDraw
-from discreet.planning_cases import strata
-from discreet.planning_laws import kl, log_partition, marginals, read, updated
-from discreet.planning_marginals import Atoms, Marginal
-from discreet.planning_noise import LAW, QUANTILE, REACH
-from discreet.planning_truncated import TruncatedBeta
+from discreet.planning.imagined import strata
+from discreet.planning.laws import kl, log_partition, marginals, read, updated
+from discreet.planning.marginals import Atoms, Marginal
+from discreet.planning.noise import LAW, QUANTILE, REACH
+from discreet.planning.truncated import TruncatedBeta
 from discreet.privacy.guarantee import NotProved
 from discreet.sampling.source import SeededSource
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Family, Floats, Integers
     from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning_cases import Cases, Rng
+    from discreet.planning.imagined import Cases, Rng
 
 MOST_PAIRS = 2**18  # of data set and noise, in an exact sum
 ATTEMPTS = 200  # of a rejection, before the exact sampler
