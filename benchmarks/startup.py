@@ -1,0 +1,67 @@
+"""How long the command and the import take, as ratios to what they stand on, measured side by side.
+
+Each line is the least of several runs of two processes, taken in turn, so that both meet the same machine.
+Goals: `discreet --help` at most 3 times `python -c "import typer"`, piped.
+"""
+
+import os
+import pty
+import subprocess
+import sys
+import time
+
+ROUNDS = 9
+NAMES = "import discreet\nfor name in discreet.__all__: getattr(discreet, name)"
+PAIRS = [
+    ("discreet --help, piped", ["-m", "discreet", "--help"], ["-c", "import typer"], 3.0),
+    ("discreet fit --help, piped", ["-m", "discreet", "fit", "--help"], ["-c", "import typer"], 3.0),
+    (
+        "discreet reproduce list",
+        ["-m", "discreet", "reproduce", "list"],
+        ["-c", "import typer, rich.table"],
+        None,
+    ),
+    ("import discreet", ["-c", "import discreet"], ["-c", "import numpy, scipy.special"], 1.0),
+    ("import discreet, every name", ["-c", NAMES], ["-c", "import numpy, scipy.special"], None),
+]
+
+
+def seconds(arguments, *, terminal=False):
+    leader, follower = pty.openpty() if terminal else (None, subprocess.DEVNULL)
+    started = time.perf_counter()
+    process = subprocess.Popen([sys.executable, *arguments], stdout=follower, stderr=subprocess.DEVNULL)  # noqa: S603
+    if terminal:
+        os.close(follower)
+        try:
+            while os.read(leader, 65536):
+                pass
+        except OSError:  # the other end is closed
+            pass
+        os.close(leader)
+    process.wait()
+    return time.perf_counter() - started
+
+
+def ratio(ours, theirs, *, terminal=False):
+    """Take turns, and keep the least of each: start-up has a floor, and everything above it is noise."""
+    pairs = [(seconds(ours, terminal=terminal), seconds(theirs)) for _ in range(ROUNDS)]
+    return min(a for a, _ in pairs), min(b for _, b in pairs)
+
+
+def main():
+    print(f"{'what':<34}{'seconds':>9}{'beside':>9}{'ratio':>8}   goal")
+    rows = [(name, *ratio(ours, theirs), goal) for name, ours, theirs, goal in PAIRS]
+    rows.append(
+        (
+            "discreet --help, on a terminal",
+            *ratio(["-m", "discreet", "--help"], ["-c", "import typer"], terminal=True),
+            None,
+        )
+    )
+    for name, ours, theirs, goal in rows:
+        met = "" if goal is None else f"≤ {goal:g}{'' if ours / theirs <= goal else '  MISSED'}"
+        print(f"{name:<34}{ours:>9.3f}{theirs:>9.3f}{ours / theirs:>8.2f}   {met}")
+
+
+if __name__ == "__main__":
+    main()
