@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from discreet.privacy.words import upward
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -56,17 +58,17 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
 
 def _promises(promised: Mapping[str, Any]) -> Iterable[str]:
     if promised["pure_epsilon"] is not None:
-        yield f"ε = {promised['pure_epsilon']:.6g} at δ = 0 (pure differential privacy)"
+        yield f"ε = {upward(promised['pure_epsilon'])} at δ = 0 (pure differential privacy)"
     for row in promised["epsilon_at_delta"]:
         if row["epsilon"] is not None:
-            yield f"ε = {row['epsilon']:.6g} at δ = {row['delta']:g}"
+            yield f"ε = {upward(row['epsilon'])} at δ = {row['delta']:g}"
     for row in promised["renyi"]:
         if row["epsilon"] is not None:
-            yield f"Rényi divergence of order {row['order']:g} at most {row['epsilon']:.6g}"
+            yield f"Rényi divergence of order {row['order']:g} at most {upward(row['epsilon'])}"
     if promised["zcdp_rho"] is not None:
-        yield f"zero-concentrated with ρ = {promised['zcdp_rho']:.6g}"
+        yield f"zero-concentrated with ρ = {upward(promised['zcdp_rho'])}"
     if promised["gdp_mu"] is not None:
-        yield f"Gaussian with μ = {promised['gdp_mu']:.6g}"
+        yield f"Gaussian with μ = {upward(promised['gdp_mu'])}"
 
 
 def _listed(parameters: Mapping[str, Any]) -> str:

@@ -141,7 +141,7 @@ def released(job: Job) -> tuple[Release, Ledger, Path]:
             **job.options,
         )
     note(f"charged {release.receipt.id}; writing {folder}")
-    return release, opened, saved(release, folder)
+    return release, opened, saved(release, opened, folder)
 
 
 def free(folder: Path) -> Path:
@@ -154,13 +154,15 @@ def free(folder: Path) -> Path:
     return folder
 
 
-def saved(release: Release, folder: Path) -> Path:
+def saved(release: Release, ledger: Ledger, folder: Path) -> Path:
     """Write the folder; what was paid for must not be lost to a late Ctrl-C."""
     from discreet.release import POSTERIOR  # noqa: PLC0415
+    from discreet.report import LedgerView  # noqa: PLC0415
 
     with undisturbed():
         try:
-            return release.save(folder, draws=1000 if _arviz() else 0)
+            left = LedgerView.of(*(ledger.remaining(scope) for scope in release.receipt.scopes))
+            return release.save(folder, draws=1000 if _arviz() else 0, ledger_view=left)
         except OSError as error:
             reason = error.strerror or type(error).__name__
     raise OSError(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
-import importlib.util
 import json
 import os
 import tempfile
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.ledger_chain import Receipt
     from discreet.mechanisms.noisy_release import NoisyRelease
     from discreet.privacy.guarantee import Guarantee, Relation
+    from discreet.report import LedgerView
     from discreet.sampling.source import Source
 
 FORMAT = "discreet-release/1"
@@ -102,8 +101,11 @@ class Release:
 
     # ── files ───────────────────────────────────────────────────────────────────────────────────────
 
-    def save(self, folder: str | Path, *, draws: int = 1000) -> Path:
-        """Write a new folder, whole or not at all; draws=0 leaves posterior.nc out."""
+    def save(self, folder: str | Path, *, draws: int = 1000, ledger_view: LedgerView | None = None) -> Path:
+        """Write a new folder, whole or not at all; draws=0 leaves posterior.nc out.
+
+        `ledger_view`, what was spent and what remains, goes onto the report and nowhere else.
+        """
         target = Path(folder)
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise FileExistsError(
@@ -117,16 +119,15 @@ class Release:
         with tempfile.TemporaryDirectory(prefix=".release-", dir=target.parent) as made:
             inside = Path(made) / "whole"
             inside.mkdir()
-            self._write(inside, draws)
+            self._write(inside, draws, ledger_view)
             os.replace(inside, target)  # noqa: PTH105 - atomic, also over an empty folder
         return target
 
-    def _write(self, folder: Path, draws: int) -> None:
+    def _write(self, folder: Path, draws: int, ledger_view: LedgerView | None) -> None:
         _write_json(folder / CERTIFICATE, self.certificate())
         if draws:
             _attempt(folder / POSTERIOR, lambda path: self._write_posterior(path, draws))
-        if importlib.util.find_spec("discreet.report") is not None:
-            _attempt(folder / REPORT, self._write_report)
+        _attempt(folder / REPORT, lambda path: self._write_report(path, ledger_view))
         files = {path.name: _file_digest(path) for path in sorted(folder.iterdir())}
         _write_json(folder / RECORD, {"format": FORMAT, "release": release_to_json(self), "files": files})
 
@@ -135,9 +136,10 @@ class Release:
 
         write(self.to_inference_data(draws=draws), path)
 
-    def _write_report(self, path: Path) -> None:
-        page = importlib.import_module("discreet.report").report(self)
-        path.write_text(page, encoding="utf-8")
+    def _write_report(self, path: Path, ledger_view: LedgerView | None) -> None:
+        from discreet.report import report  # noqa: PLC0415 - the report reads releases
+
+        path.write_text(report(self, ledger_view), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

@@ -59,7 +59,7 @@ def page(monkeypatch):
     """One line for a report: the real page has tests of its own, and test_end_to_end writes it."""
     short = types.ModuleType("discreet.report")
     short.__spec__ = importlib.machinery.ModuleSpec("discreet.report", None)
-    short.report = lambda release: f"<p>{release.mechanism}</p>"
+    short.report = lambda release, _view: f"<p>{release.mechanism}</p>"
     monkeypatch.setitem(sys.modules, "discreet.report", short)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.privacy.words import upward
 from discreet.report.markup import Html, joined
-from discreet.report.numbers import powers, tick_teller, upward
+from discreet.report.numbers import powers, tick_teller
 from discreet.report.svg import Axis, area, bottom_axis, curve, dot, legend, line, responsive, words
 
 if TYPE_CHECKING:

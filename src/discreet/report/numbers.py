@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING
 
+from discreet.privacy.words import upward
 from discreet.report.markup import Html, element
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from discreet.report.svg import Axis
 
-DIGITS = 6
 NONE = "—"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NARROW = "\u202f"  # a space that does not break
@@ -25,14 +25,6 @@ def certified(value: float | None) -> Html | str:
     if value is None:
         return NONE
     return element("data", upward(value), value=repr(value))
-
-
-def upward(value: float, digits: int = DIGITS) -> str:
-    """Write the least decimal of so many digits at or above the value."""
-    if not math.isfinite(value):
-        return "unbounded"
-    near = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
-    return f"{near.normalize():g}" if near else "0"
 
 
 def share_upward(probability: float) -> Html:
