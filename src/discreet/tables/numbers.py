@@ -7,7 +7,7 @@ from typing import Any
 import ibis
 
 
-@ibis.udf.scalar.builtin(name="floor")
+@ibis.udf.scalar.builtin(name="floor")  # type: ignore[untyped-decorator]
 def _floor(x: float) -> float:  # type: ignore[empty-body]
     """Ibis' own floor casts to an integer, which takes thrice as long."""
 

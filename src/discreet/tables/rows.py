@@ -9,11 +9,14 @@ from discreet.tables.engine import fetch
 from discreet.tables.errors import guarded
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.tables.schema import Schema
     from discreet.tables.sources import Source
     from discreet.tables.table import Table
 
 UNIT = "discreet_unit"
+NOTHING: Mapping[str, Any] = {}
 
 
 def refuse_columns(source: Source, declared: Schema, unit: str | None) -> None:
@@ -33,33 +36,31 @@ def refuse_columns(source: Source, declared: Schema, unit: str | None) -> None:
             )
 
 
-def clean_rows(table: Table, names: tuple[str, ...]) -> Any:  # noqa: ANN401 - an Ibis table
-    """Return the clean columns (and UNIT); rows without a unit are nobody's and are left out."""
-    raw, declared = table.source.relation, table.declared
-    cells: dict[str, Any] = {
-        name: clean(declared[name], raw[name], text=table.source.text)
-        for name in _needed(table, names) & set(declared)
-    }
+def clean_rows(table: Table, names: tuple[str, ...], beside: Mapping[str, Any] = NOTHING) -> Any:  # noqa: ANN401
+    """Return the clean columns (and UNIT); rows without a unit are nobody's and are left out.
+
+    `beside` are more columns, expressions of the source's own.
+    """
+    raw, declared, needed = table.source.relation, table.declared, _needed(table, names)
+    cells = {x: clean(declared[x], raw[x], text=table.source.text) for x in declared if x in needed}
     for name, expression in table.derived.items():
-        if name in _needed(table, names):
+        if name in needed:
             cells[name] = expression.value(cells, table.schema)
-    kept = {name: cells[name] for name in names}
+    kept = {name: cells[name] for name in names} | dict(beside)
+    predicates = [f.value(cells, table.schema) for f in table.filters]
     if table.unit is not None:
         unit = raw[table.unit]
         kept[UNIT] = unit.cast("string") if unit.type().is_uuid() else unit
-    rows = raw
-    predicates = [f.value(cells, table.schema) for f in table.filters]
-    if table.unit is not None:
-        predicates.append(raw[table.unit].notnull())
-    return (rows.filter(predicates) if predicates else rows).select(**kept)
+        predicates.append(unit.notnull())
+    return (raw.filter(predicates) if predicates else raw).select(**kept)
 
 
 def _needed(table: Table, names: tuple[str, ...]) -> set[str]:
-    """The columns that the selected ones and the filters read, through derived ones too."""
+    """Return the columns that the selected ones and the filters read, through derived ones too."""
     found = set(names).union(*(f.names() for f in table.filters))
-    for name, expression in reversed(table.derived.items()):
+    for name in reversed(list(table.derived)):
         if name in found:
-            found |= expression.names()
+            found |= table.derived[name].names()
     return found
 
 
