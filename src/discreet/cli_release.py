@@ -8,9 +8,10 @@ import numpy as np
 
 from discreet.certificate import in_words
 from discreet.cli_errors import plain
-from discreet.cli_show import heading, say, table, up
+from discreet.cli_show import heading, say, table
 from discreet.inference.draws import Draws
 from discreet.inference.parameters import named
+from discreet.privacy.words import upward
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,7 @@ def promises(release: Release) -> list[str]:
     said = release.certificate()["promised"]
     pure = [] if said["pure_epsilon"] is None else [{"delta": 0.0, "epsilon": said["pure_epsilon"]}]
     rows = pure or [row for row in said["epsilon_at_delta"] if row["epsilon"] is not None]
-    numbers = [f"ε = {up(row['epsilon'])} at δ = {row['delta']:g}" for row in rows]
+    numbers = [f"ε = {upward(row['epsilon'])} at δ = {row['delta']:g}" for row in rows]
     return [
         f"target   {plain(in_words(release.target))}, {release.relation.value}",
         f"promised {'; '.join(numbers) or plain(said['guarantee_words'])}",

@@ -9,7 +9,6 @@ import sys
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
-from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,12 +50,6 @@ def note(words: str) -> None:
     """Say what is being done, if --verbose asked for it; only public names and paths are ever noted."""
     if VERBOSE.get():
         print(f"discreet: {words}", file=sys.stderr)  # noqa: T201
-
-
-def up(x: float, digits: int = 6) -> str:
-    """Write a promised number in few digits, rounded up: what is shown must hold, too."""
-    with localcontext(Context(prec=digits, rounding=ROUND_CEILING)):
-        return f"{float(+Decimal(repr(x))):.{digits}g}"
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Iterable[int] = ()) -> None:

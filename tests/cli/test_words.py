@@ -5,7 +5,6 @@ from fractions import Fraction
 import pytest
 
 from discreet.cli_errors import plain
-from discreet.cli_show import up
 from discreet.cli_words import MECHANISMS, MODELS, RELATIONS, assignments, one_of, promise
 from discreet.families.registry import FAMILIES
 from discreet.privacy.guarantee import ADD_REMOVE, Relation
@@ -67,20 +66,3 @@ def test_names_may_be_typed_with_hyphens():
 def test_rationals_are_shown_as_decimals_where_these_are_short():
     assert plain("PureDP(Fraction(1, 10))\n  left") == "PureDP(0.1) left"
     assert plain("PureDP(Fraction(1, 3))") == "PureDP(1/3)"
-
-
-@pytest.mark.parametrize(
-    ("x", "shown"),
-    [
-        (0.45000016, "0.450001"),
-        (0.5, "0.5"),
-        (1 / 3, "0.333334"),
-        (2.0, "2"),
-        (0.4, "0.4"),
-        (0.4 - 1e-16, "0.4"),
-        (1e-7, "1e-07"),
-    ],
-)
-def test_promised_numbers_are_shown_rounded_up(x, shown):
-    assert up(x) == shown
-    assert float(up(x)) >= x
