@@ -6,7 +6,7 @@ READY := .venv/ready
 .PHONY: demo test chromium lint format bench docs clean
 
 demo: $(READY)   ## plan, fit, certificate, report and ledger on the bundled Adult data
-	$(BIN)/discreet demo --out out
+	$(BIN)/discreet demo --out out --fresh
 
 test: $(READY) chromium   ## the whole test suite, warnings as errors
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
