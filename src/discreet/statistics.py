@@ -110,12 +110,30 @@ def _total(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - 
     few = lattice.high - lattice.low < FEW
     if table.unit is not None and few:
         return _total_by_code(table, lattice)
+    if isinstance(table.schema[selected(table, 1)[0]], Binary) and (lattice.low, lattice.high) == (0, 1):
+        return _truths(table)
     refuse_overflow(n or MOST_RECORDS, lattice.largest)
     rows = _lattice_rows(table, lattice)
-    query = rows.aggregate(n=rows.count(), first=exact_sum(rows.q, lattice.largest, n))
+    get = one_row(rows.aggregate(n=rows.count(), first=exact_sum(rows.q, lattice.largest, n)))
 
     def read() -> Counted:
-        got = one_row(query)
+        got = get()
+        return Counted(np.array([got["first"]], dtype=np.int64), got["n"])
+
+    return read
+
+
+def _truths(table: Table) -> Query:
+    """S = #{records where it holds}."""
+    from discreet.tables.codes import how_often  # noqa: PLC0415 - Ibis is heavy
+    from discreet.tables.rows import clean_rows  # noqa: PLC0415
+
+    (name,) = table.columns
+    rows = clean_rows(table, (name,))
+    get = one_row(rows.aggregate(n=rows.count(), first=how_often(rows[name])))
+
+    def read() -> Counted:
+        got = get()
         return Counted(np.array([got["first"]], dtype=np.int64), got["n"])
 
     return read
@@ -128,7 +146,7 @@ def _total_by_code(table: Table, lattice: Lattice) -> Query:
     size = lattice.high - lattice.low + 1
     rows = _lattice_rows(table, lattice, bound=False)
     rows = rows.mutate(q=(rows.q - lattice.low).cast("int64"))
-    counts = _summed(split_by_code(rows, "q", size, table.rows_per_unit or 1), size)
+    counts = summed_codes(split_by_code(rows, "q", range(size), size, table.rows_per_unit or 1), size)
 
     def read() -> Counted:
         each = counts()
@@ -143,15 +161,12 @@ def _two_totals(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN4
     refuse_overflow(n or MOST_RECORDS, model.count_unit)
     rows = _lattice_rows(table, model.lattice)
     q = rows.q - model.middle
-    query = rows.aggregate(
-        n=rows.count(),
-        first=exact_sum(q, model.lattice.largest + abs(model.middle), n),
-        second=exact_sum(q * q, model.count_unit, n),
-    )
-    balance = int(round(float(model.grid / Fraction(model.units[0]))))
+    first = exact_sum(q, model.lattice.largest + abs(model.middle), n)
+    get = one_row(rows.aggregate(n=rows.count(), first=first, second=exact_sum(q * q, model.count_unit, n)))
+    balance = int(model.grid / Fraction(float(model.units[0])))
 
     def read() -> Counted:
-        got = one_row(query)
+        got = get()
         return Counted(np.array([balance * got["first"], got["second"]], dtype=np.int64), got["n"])
 
     return read
@@ -173,7 +188,7 @@ def on_lattice(x: Any, kind: Kind, lattice: Lattice) -> Any:  # noqa: ANN401
     from discreet.tables.numbers import double, quantised  # noqa: PLC0415
 
     number, low, high = as_number(x, kind, integral=lattice.integral)
-    q = quantised(number, float(lattice.grid))
+    q = number if lattice.integral else quantised(number, float(lattice.grid))
     ends = np.floor(np.array([low, high]) / float(lattice.grid) + 0.5)
     q = q if ends[0] >= lattice.low else (q < double(lattice.low)).ifelse(double(lattice.low), q)
     return q if ends[1] <= lattice.high else (q > double(lattice.high)).ifelse(double(lattice.high), q)
@@ -181,8 +196,10 @@ def on_lattice(x: Any, kind: Kind, lattice: Lattice) -> Any:  # noqa: ANN401
 
 def as_number(x: Any, kind: Kind, *, integral: bool = False) -> tuple[Any, float, float]:  # noqa: ANN401
     """Return a clean column as a double, and its bounds."""
+    from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
+
     if isinstance(kind, Binary):
-        return x.ifelse(1.0, 0.0), 0.0, 1.0
+        return x.ifelse(double(1), double(0)), 0.0, 1.0
     if isinstance(kind, Count):
         return x.cast("float64"), 0.0, float(kind.max)
     if isinstance(kind, Bounded) and not integral:
@@ -194,16 +211,16 @@ def as_number(x: Any, kind: Kind, *, integral: bool = False) -> tuple[Any, float
 # --- categories ------------
 def _code_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401, ARG001 - DirichletCategorical
     """S_c = #{records of code c}."""
-    from discreet.statistics_counts import code_of, counts_by_code  # noqa: PLC0415
+    from discreet.statistics_counts import counts_by_code, size_of  # noqa: PLC0415 - loads on first use
 
     (name,) = selected(table, 1)
-    _, size = code_of(table, name)
+    size = size_of(table, name)
     if size != model.dimension:
         raise ValueError(
             f"the model has {model.dimension} categories, but column {name!r} has {size}: its levels, and a place for "
             "the unknown unless unknown= names a level"
         )
-    counts = counts_by_code(table, (name,))
+    counts = counts_by_code(table, name)
 
     def read() -> Counted:
         values = counts()
@@ -214,6 +231,7 @@ def _code_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN
 
 def _item_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - DirichletMultinomial
     """S = Σx over records of d counts; one that does not add up to the trials counts wholly for the last column."""
+    from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
     from discreet.tables.rows import clean_rows  # noqa: PLC0415
 
     names = selected(table, model.dimension)
@@ -223,14 +241,14 @@ def _item_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN
     refuse_overflow(n or MOST_RECORDS, model.trials)
     rows = clean_rows(table, names)
     numbers = [as_number(rows[name], table.schema[name])[0] for name in names]
-    right = sum(numbers[1:], numbers[0]) == float(model.trials)
-    last = float(model.trials)
-    shares = {f"c{i}": right.ifelse(x, last if i == len(names) - 1 else 0.0) for i, x in enumerate(numbers)}
+    whole, none = double(model.trials), double(0)
+    right = sum(numbers[1:], numbers[0]) == whole
+    shares = {f"c{i}": right.ifelse(x, whole if i == len(names) - 1 else none) for i, x in enumerate(numbers)}
     rows = at_most(table, rows.mutate(**shares).drop(*names), tuple(shares))
-    query = rows.aggregate(n=rows.count(), **{c: exact_sum(rows[c], model.trials, n) for c in shares})
+    get = one_row(rows.aggregate(n=rows.count(), **{c: exact_sum(rows[c], model.trials, n) for c in shares}))
 
     def read() -> Counted:
-        got = one_row(query)
+        got = get()
         return Counted(np.array([got[c] for c in shares], dtype=np.int64), got["n"])
 
     return read
@@ -274,22 +292,22 @@ def exact_sum(whole: Any, largest: int, n: int | None) -> Any:  # noqa: ANN401
     return whole.cast("int64").sum()
 
 
-def one_row(query: Any) -> dict[str, int]:  # noqa: ANN401
-    """Execute an aggregate; a sum over no rows is NULL, and is 0."""
-    from discreet.tables.engine import fetch  # noqa: PLC0415
+def one_row(query: Any) -> Callable[[], dict[str, int]]:  # noqa: ANN401
+    """Return a reader of an aggregate; a sum over no rows is NULL, and is 0."""
+    from discreet.tables.engine import prepared  # noqa: PLC0415 - Ibis is heavy
 
-    (row,) = fetch(query).to_pylist()
-    return {name: int(value or 0) for name, value in row.items()}
+    fetch = prepared(query)
 
-
-def _summed(units: Any, size: int) -> Callable[[], list[int]]:  # noqa: ANN401
-    query = units.aggregate(**{f"c{code}": units[f"c{code}"].sum() for code in range(size)})
-
-    def read() -> list[int]:
-        got = one_row(query)
-        return [got[f"c{code}"] for code in range(size)]
+    def read() -> dict[str, int]:
+        (row,) = fetch().to_pylist()
+        return {name: int(value or 0) for name, value in row.items()}
 
     return read
+
+
+def summed_codes(units: Any, size: int) -> Callable[[], list[int]]:  # noqa: ANN401
+    get = one_row(units.aggregate(**{f"c{code}": units[f"c{code}"].sum() for code in range(size)}))
+    return lambda: list(get().values())
 
 
 BUILDERS: dict[type[Family], Builder] = {

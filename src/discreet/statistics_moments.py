@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.families.records import FAR, Ball, refuse_overflow
+from discreet.families.records import FAR, LARGEST, Ball, refuse_overflow
 from discreet.statistics import MOST_RECORDS, Counted, as_number, at_most, exact_sum, one_row, selected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from discreet.families.family import Integers
+    from discreet.families.family import Floats, Integers
     from discreet.tables.table import Table
 
     Query = Callable[[], Counted]
 
-BATCH = 2**16  # rows: a batch of 10 columns stays in the cache
+BATCH = 2**17  # rows that the engine hands over at once
+BLOCK = 2**13  # rows of which some columns stay in the cache
 WIDEST = 55  # columns of a remote engine: PostgreSQL returns at most 1664 sums
 SMALL = 2.0**-300  # smaller numbers are 0, because PostgreSQL refuses an underflowing square
 
@@ -67,21 +68,39 @@ def _sums(
 def _streamed(rows: Any, ball: Ball, width: int) -> Callable[[], tuple[Integers, Integers, int]]:  # noqa: ANN401
     from discreet.tables.engine import batches  # noqa: PLC0415
 
+    stream = batches(rows, BATCH)
+
     def read() -> tuple[Integers, Integers, int]:
-        first = np.zeros(width, dtype=np.int64)
-        second = np.zeros(width * (width + 1) // 2, dtype=np.int64)
-        count = 0
-        for batch in batches(rows, BATCH):
-            if batch.num_rows:
-                q = ball.integers(
-                    np.column_stack([c.to_numpy(zero_copy_only=False) for c in batch.columns]), width
-                )
-                first += q.sum(axis=0)
-                second += ball.second_moments(q)
-                count += batch.num_rows
-        return first, second, count
+        first, second, count = np.zeros(width, np.int64), np.zeros((width, width), np.int64), 0
+        for batch in stream():
+            columns = [c.to_numpy(zero_copy_only=False) for c in batch.columns]
+            for start in range(0, batch.num_rows, BLOCK):
+                q = clipped_block([c[start : start + BLOCK] for c in columns], ball)
+                first += q.sum(axis=1).astype(np.int64)
+                second += _products(q, ball)
+            count += batch.num_rows
+        return first, second[np.triu_indices(width)], count
 
     return read
+
+
+def clipped_block(columns: Sequence[Floats], ball: Ball) -> Floats:
+    """Ball.integers, column by column within the cache: the same operations in the same order, whole doubles."""
+    q, limit = np.stack(columns), float(ball.radius)
+    np.clip(q, -FAR, FAR, out=q)
+    shrink = np.sqrt(_numpy_sum([x * x for x in q]))
+    q *= limit / np.maximum(shrink, limit, out=shrink)
+    q /= float(ball.grid)
+    np.trunc(q, out=q)
+    q[:, np.einsum("ij,ij->j", q, q) > ball.largest**2] = 0.0
+    return q
+
+
+def _products(q: Floats, ball: Ball) -> Integers:
+    """Return Σqqᵀ: BLAS is exact while every partial sum is below 2^53."""
+    exact = q.shape[1] * ball.largest**2 < LARGEST
+    product: Integers = (q @ q.T).astype(np.int64) if exact else q.astype(np.int64) @ q.T.astype(np.int64)
+    return product
 
 
 # --- remote: fixed point in SQL ------------
@@ -98,10 +117,10 @@ def _in_sql(
     pairs = list(combinations_with_replacement(range(width), 2))
     firsts = {f"s{i}": exact_sum(q[f"q{i}"], ball.largest, n) for i in range(width)}
     seconds = {f"m{i}_{j}": exact_sum(q[f"q{i}"] * q[f"q{j}"], ball.largest**2, n) for i, j in pairs}
-    query = q.aggregate(n=q.count(), **firsts, **seconds)
+    get = one_row(q.aggregate(n=q.count(), **firsts, **seconds))
 
     def read() -> tuple[Integers, Integers, int]:
-        got = one_row(query)
+        got = get()
         first = np.array([got[name] for name in firsts], dtype=np.int64)
         return first, np.array([got[name] for name in seconds], dtype=np.int64), got["n"]
 

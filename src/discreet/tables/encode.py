@@ -26,6 +26,8 @@ def clean(kind: Kind, raw: Any, *, text: bool) -> Any:  # noqa: ANN401, ARG001 -
 @clean.register
 def _(kind: Binary, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
     value = _comparable(raw, kind.true, text=text)
+    if value.type().is_boolean():
+        return (value if kind.true else ~value).fill_null(kind.missing)
     hit = (value == _like(value, kind.true)).fill_null(kind.missing)
     return hit | _not_a_number(value) if kind.missing else hit
 

@@ -1,24 +1,30 @@
-"""Execute an Ibis expression: a small answer as Arrow, or batches where the engine is embedded."""
+"""Execute an Ibis expression: a small answer as Arrow, or batches where the engine is embedded.
+
+Compiling comes first and apart, so that what an engine cannot express is refused before anything is charged.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.tables.errors import guarded
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
-def fetch(query: Any) -> Any:  # noqa: ANN401 - Ibis table → Arrow table
-    """Return the few rows of an aggregate."""
+def prepared(query: Any) -> Callable[[], Any]:  # noqa: ANN401 - Ibis table → reader of an Arrow table
+    """Compile now; return what executes it."""
     backend = query.get_backend()
-    # Ibis 12 asks DuckDB 2 for methods that it no longer has, or warns of; we ask DuckDB itself
-    return _duckdb(query, backend).to_arrow_table() if backend.name == "duckdb" else query.to_pyarrow()
+    sql = guarded(f"compiling for {backend.name}", lambda: backend.compile(query))
+    if backend.name == "duckdb":
+        # Ibis 12 asks DuckDB 2 for methods that it no longer has, or warns of; we ask DuckDB itself
+        return lambda: backend.con.sql(sql).to_arrow_table()
+    return lambda: query.to_pyarrow()
 
 
-def batches(query: Any, rows: int) -> Iterator[Any]:  # noqa: ANN401
-    """Stream rows of an embedded engine within this process."""
-    yield from _duckdb(query, query.get_backend()).to_arrow_reader(rows)
-
-
-def _duckdb(query: Any, backend: Any) -> Any:  # noqa: ANN401
-    return backend.con.sql(backend.compile(query))
+def batches(query: Any, rows: int) -> Callable[[], Iterator[Any]]:  # noqa: ANN401
+    """Compile now; return what streams the rows of an embedded engine within this process."""
+    backend = query.get_backend()
+    sql = guarded(f"compiling for {backend.name}", lambda: backend.compile(query))
+    return lambda: iter(backend.con.sql(sql).to_arrow_reader(rows))

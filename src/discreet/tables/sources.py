@@ -119,7 +119,9 @@ def _refuse_absent(address: str) -> None:
 def _embedded() -> Any:  # noqa: ANN401
     """Connect in memory; spill, if ever, to the temporary folder and not beside the user's files."""
     spill = Path(tempfile.gettempdir()) / f"discreet-{uuid.uuid4().hex}"
-    return ibis.duckdb.connect(temp_directory=str(spill), preserve_insertion_order=False)
+    connection = ibis.duckdb.connect(temp_directory=str(spill), preserve_insertion_order=False)
+    connection.con.execute("set perfect_ht_threshold = 20")  # counts of up to 2^20 cells without hashing
+    return connection
 
 
 def _registered(arrow: Any) -> Any:  # noqa: ANN401

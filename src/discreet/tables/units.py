@@ -1,7 +1,8 @@
 """At most k rows a unit: a systematic sample of the unit's own rows, sorted, from a start that a hash gives.
 
-Rank r of M is taken iff (r·k + s) mod M < k, s = mix(unit) mod M: exactly k ranks if k < M, each equally often over
-s. The choice reads no other unit, and rows that tie are equal, so that order, engine and file layout do not matter.
+Rank r of M is taken iff (r·k + s) mod M < k, s = mix(unit) mod M: exactly k ranks if k < M, each equally often
+over s. The choice reads no other unit, and rows that tie are equal, so that neither the order of the rows nor
+the engine matters.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 
+from discreet.tables.codes import how_often
 from discreet.tables.rows import UNIT
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ def _text(unit: Any) -> Any:  # noqa: ANN401
 
 def taken(below: Any, total: Any, k: int, start: Any) -> Any:  # noqa: ANN401
     """Return how many of the ranks 0, …, below−1 of `total` are taken; all of them where total ≤ k."""
-    first = start % total + total - k  # not negative where it is used
+    first = start + total - k  # not negative where it is used
     some = (first + below * k) // total - first // total
     return (total <= k).ifelse(below, some).cast("int64")
 
@@ -70,7 +72,8 @@ def weighted(rows: Any, names: Sequence[str], k: int) -> Any:  # noqa: ANN401
 
 
 def _between(ranked: Any, k: int) -> Any:  # noqa: ANN401
-    start, total, upto = mix(ranked[UNIT]), ranked.discreet_total, ranked.discreet_upto
+    total, upto = ranked.discreet_total, ranked.discreet_upto
+    start = mix(ranked[UNIT]) % total
     return taken(upto, total, k, start) - taken(upto - ranked.discreet_m.cast("int64"), total, k, start)
 
 
@@ -85,14 +88,21 @@ def sampled(rows: Any, names: Sequence[str], k: int) -> Any:  # noqa: ANN401
     return ranked.filter((ranked.discreet_total <= k) | counts).select(*names)
 
 
-def split_by_code(rows: Any, name: str, size: int, k: int) -> Any:  # noqa: ANN401
-    """Few codes: the counts of each unit in one pass; then how many of each code are taken."""
-    each = {f"c{code}": (rows[name] == code).ifelse(1, 0).sum().cast("int64") for code in range(size)}
-    units = rows.group_by(UNIT).aggregate(discreet_total=rows.count(), **each)
-    start, below = mix(units[UNIT]), ibis.literal(0, type="int64")
-    total, columns, before = units.discreet_total.cast("int64"), {}, ibis.literal(0, type="int64")
+def split_by_code(rows: Any, name: str, labels: Sequence[int], size: int, k: int) -> Any:  # noqa: ANN401
+    """Few codes: the counts of each unit in one pass; then how many of each declared code are taken.
+
+    Columns c0, c1, …; the first value is not counted but is what the others leave of the total.
+    """
+    each = {f"v{v}": how_often(rows[name] == v) for v in range(1, len(labels))}
+    units = rows.group_by(UNIT).aggregate(discreet_total=rows.count().cast("int64"), **each)
+    values = {v: units[f"v{v}"] for v in range(1, len(labels))}
+    values[0] = units.discreet_total - sum(values.values())
+    zero = ibis.literal(0, type="int64")
+    counts = {f"c{c}": sum((values[v] for v, at in enumerate(labels) if at == c), zero) for c in range(size)}
+    units = units.select("discreet_total", discreet_start=mix(units[UNIT]) % units.discreet_total, **counts)
+    columns, below, before = {}, zero, zero
     for code in range(size):
         below += units[f"c{code}"]
-        upto = taken(below, total, k, start)
+        upto = taken(below, units.discreet_total, k, units.discreet_start)
         columns[f"c{code}"], before = upto - before, upto
     return units.select(**columns)

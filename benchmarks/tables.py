@@ -1,0 +1,204 @@
+"""Each statistic as a ratio to DuckDB's own scan-and-sum of one column, in one run; beside what people do today.
+
+python benchmarks/tables.py [--rows 10000000] [--peers] [--memory-rows 100000000] [--only naive]
+Times are the best of several, interleaved with the plain scan; wall clock and processor time.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+import discreet as dc
+from discreet.statistics_counts import counts
+from discreet.tables.schema import Binary, Bounded, Categories, Label
+from discreet.tables.table import Table
+
+LEVELS = ["red", "green", "blue", "black", "white"]
+FEATURES = [f"f{j}" for j in range(5)]
+XS = [f"x{j}" for j in range(10)]
+SCHEMA = {
+    "b": Binary(),
+    "ward": Categories(["A", "B", "C", "D"]),
+    "code": Categories(range(8)),
+    "x": Bounded(0, 100),
+    "label": Label(range(4)),
+    **{f: Categories(range(5)) for f in FEATURES},
+    **{f"g{j}": Categories(LEVELS) for j in range(5)},
+    "region": Categories(range(18)),
+    "month": Categories(range(72)),
+    **{x: Bounded(-3, 3) for x in XS},
+}
+GOALS = {
+    "counts of truths": 1.3,
+    "counts of 4 texts": 1.3,
+    "counts of 8 codes": 1.3,
+    "clipped sum": 4,
+    "clipped sum and squares": 4,
+    "naive Bayes, 5 codes × 4 classes": 4,
+    "naive Bayes, 5 texts × 4 classes": 4,
+    "HMM cells, 18 × 72, 5 features": 12,
+    "XᵀX, d = 10": 24,
+    "≤ 3 rows a user, counts": 25,
+    "≤ 3 rows a user, clipped sum": 25,
+}
+
+
+def generate(path, rows):
+    texts = "['red','green','blue','black','white']"
+    columns = [
+        "random() * 110 as x",
+        "random() < 0.3 as b",
+        "['A','B','C','D'][1 + (random() * 4)::int % 4] as ward",
+        "(random() * 8)::int % 8 as code",
+        "(random() * 4)::int % 4 as label",
+        *(f"(random() * 5)::int % 5 as {f}" for f in FEATURES),
+        *(f"{texts}[1 + (random() * 5)::int % 5] as g{j}" for j in range(5)),
+        "(random() * 18)::int % 18 as region",
+        "(random() * 72)::int % 72 as month",
+        f"(random() * {max(1, rows // 20)})::bigint as userid",
+        *(f"random() * 6 - 3 as {x}" for x in XS),
+    ]
+    with duckdb.connect() as connection:
+        connection.execute(f"copy (select {', '.join(columns)} from range({rows})) to '{path}'")  # noqa: S608
+
+
+def statistics(path, rows):
+    table = Table.open(path, schema=SCHEMA, n=rows)
+    users = Table.open(path, schema=SCHEMA, unit="userid", rows_per_unit=3)
+    mean = dc.NormalMean(50, 1, variance=9, lower=0, upper=100)
+    spread = dc.NormalInverseGamma(50, 1, shape=2, scale=9, lower=0, upper=100)
+    line = dc.BayesianLinearRegression([0] * 9, np.eye(9).tolist(), shape=2, scale=1, radius=4)
+    add = dc.ADD_REMOVE
+    texts = [f"g{j}" for j in range(5)]
+    return {
+        "counts of truths": (table["b"].bounded(dc.BetaBernoulli(1, 1)), ["b"]),
+        "counts of 4 texts": (table["ward"].bounded(dc.DirichletCategorical([1] * 5)), ["ward"]),
+        "counts of 8 codes": (table["code"].bounded(dc.DirichletCategorical([1] * 9)), ["code"]),
+        "clipped sum": (table["x"].bounded(mean), ["x"]),
+        "clipped sum and squares": (table["x"].bounded(spread), ["x"]),
+        "naive Bayes, 5 codes × 4 classes": (counts(table, FEATURES, by=["label"]), ["label", *FEATURES]),
+        "naive Bayes, 5 texts × 4 classes": (counts(table, texts, by=["label"]), ["label", *texts]),
+        "HMM cells, 18 × 72, 5 features": (counts(table, FEATURES, by=["region", "month"]), ["region", "month", *FEATURES]),
+        "XᵀX, d = 10": (table[tuple(XS)].bounded(line), XS),
+        "≤ 3 rows a user, counts": (users["ward"].bounded(dc.DirichletCategorical([1] * 5), add), ["userid", "ward"]),
+        "≤ 3 rows a user, clipped sum": (users["x"].bounded(mean, add), ["userid", "x"]),
+    }
+
+
+def peers(path):
+    import pandas as pd  # noqa: PLC0415
+
+    def naive_bayes():
+        from sklearn.naive_bayes import CategoricalNB  # noqa: PLC0415
+
+        frame = pd.read_parquet(path, columns=["label", *FEATURES])
+        CategoricalNB().fit(frame[FEATURES].to_numpy(), frame["label"].to_numpy())
+
+    def private_naive_bayes():
+        from diffprivlib.models import GaussianNB  # noqa: PLC0415
+
+        frame = pd.read_parquet(path, columns=["label", *FEATURES])
+        bounds = (np.zeros(5), np.full(5, 4.0))
+        GaussianNB(epsilon=1.0, bounds=bounds, priors=[0.25] * 4).fit(frame[FEATURES].to_numpy(float), frame["label"])
+
+    def cells():
+        frame = pd.read_parquet(path, columns=["region", "month", *FEATURES])
+        for f in FEATURES:
+            frame.groupby(["region", "month", f]).size()
+
+    def moments():
+        x = pd.read_parquet(path, columns=XS).to_numpy()
+        x = x * (4 / np.maximum(np.linalg.norm(x, axis=1), 4))[:, None]
+        x.T @ x
+
+    return {
+        "pandas value_counts of texts": lambda: pd.read_parquet(path, columns=["ward"])["ward"].value_counts(),
+        "pandas clipped sum": lambda: pd.read_parquet(path, columns=["x"])["x"].clip(0, 100).sum(),
+        "scikit-learn CategoricalNB": naive_bayes,
+        "diffprivlib GaussianNB": private_naive_bayes,
+        "pandas HMM cells": cells,
+        "pandas XᵀX": moments,
+    }
+
+
+def timed(call):
+    wall, processor = time.perf_counter(), time.process_time()
+    call()
+    return np.array([time.perf_counter() - wall, time.process_time() - processor])
+
+
+def best(call, plain, times=5):
+    """Return the best (wall, processor) of both, taken in turn so that a busy moment hits both."""
+    pairs = [(timed(plain), timed(call)) for _ in range(times)]
+    return np.min([p for p, _ in pairs], axis=0), np.min([c for _, c in pairs], axis=0)
+
+
+def scan(connection, path, names):
+    sums = ", ".join(f"sum({n})" if n not in {"b", "ward"} and n[0] != "g" else f"max({n})" for n in names)
+    return lambda: connection.execute(f"select {sums} from '{path}'").fetchall()  # noqa: S608
+
+
+def run(path, rows, only, with_peers):
+    connection = duckdb.connect()
+    plain = scan(connection, path, ["x"])
+    plain()
+    print(f"{rows:,} rows; ratios to the scan-and-sum of one column (and of the columns read)")
+    print(f"{'':36s} {'wall':>7s} {'cpu':>7s} {'goal':>6s}   {'same columns':>12s}")
+    for name, (statistic, names) in statistics(path, rows).items():
+        if only in name:
+            statistic.read()
+            base, own = best(statistic.read, plain)
+            _, same = best(scan(connection, path, names), plain, 2)
+            ratio = own / base
+            print(f"{name:36s} {ratio[0]:7.1f} {ratio[1]:7.1f} {GOALS[name]:6.1f}   {own[1] / same[1]:12.1f}", flush=True)
+    for name, call in peers(path).items() if with_peers else ():
+        try:
+            base, own = best(call, plain, 1)
+        except ImportError:
+            print(f"{name:36s} not installed")
+        else:
+            print(f"{name:36s} {own[0] / base[0]:7.1f} {own[1] / base[1]:7.1f}", flush=True)
+
+
+def peak(path, rows):
+    """Print the peak memory of counting one column and of naive Bayes, in processes of their own."""
+    for name in ("counts of 4 texts", "naive Bayes, 5 codes × 4 classes"):
+        code = [sys.executable, __file__, "--measure", name, "--path", str(path), "--rows", str(rows)]
+        print(subprocess.run(code, check=True, capture_output=True, text=True).stdout.strip(), flush=True)  # noqa: S603
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=lambda s: int(float(s)), default=10_000_000)
+    parser.add_argument("--memory-rows", type=lambda s: int(float(s)), default=0)
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--path", type=Path, help="an existing file of an earlier run")
+    parser.add_argument("--measure", default="", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.measure:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        statistics(given.path, given.rows)[given.measure][0].read()
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(f"{given.measure}, {given.rows:,} rows: peak {after / 1024:.0f} MB ({before / 1024:.0f} MB imports)")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = given.path or Path(folder) / "rows.parquet"
+        if not path.exists():
+            generate(path, given.rows)
+        run(path, given.rows, given.only, given.peers)
+        if given.memory_rows:
+            many = Path(folder) / "many.parquet"
+            generate(many, given.memory_rows)
+            peak(many, given.memory_rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Codes as cheap as the engine has them: any labelling will do, and is undone on the small result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import ibis
+import ibis.expr.datatypes as dt
+
+from discreet.tables.encode import clean
+from discreet.tables.schema import Binary, Categorical, Count, Kind
+
+if TYPE_CHECKING:
+    from discreet.tables.table import Table
+
+
+@ibis.udf.scalar.builtin(name="list_position", signature=((dt.Array(dt.string), dt.string), dt.int32))
+def _list_position(levels, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return the place from 1, or NULL; DuckDB asks once for each entry of a dictionary."""
+
+
+@ibis.udf.agg.builtin(name="count_if", signature=((dt.boolean,), dt.int64))
+def _count_if(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Count without a cast."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """An integer from 0, and the declared code that each of its values stands for."""
+
+    value: Any
+    labels: tuple[int, ...]
+
+
+def sizes(kind: Kind, name: str) -> int:
+    """Return how many codes a column has."""
+    if isinstance(kind, Categorical):
+        return kind.size
+    if isinstance(kind, Binary):
+        return 2
+    if isinstance(kind, Count):
+        return kind.max + 1
+    raise TypeError(f"column {name!r} is {kind.kind}; counting needs categories: derive one with cut(edges)")
+
+
+def coded(table: Table, name: str) -> Coded | None:
+    """DuckDB's own labelling of a declared column; None where the clean code must do."""
+    kind = table.declared.get(name)
+    if table.source.engine != "duckdb" or not isinstance(kind, Categorical):
+        return None
+    raw, k = table.source.relation[name], len(kind.levels)
+    if isinstance(kind.levels[0], str):
+        # greatest and least leave NULL out, and unlike CASE they run once for each entry of a dictionary
+        place = ibis.greatest(_list_position(ibis.array(list(kind.levels)), raw), 0)
+        return Coded(place, (kind.elsewhere, *range(k)))
+    if raw.type().is_integer() and kind.levels == tuple(range(k)):
+        place = (ibis.least(ibis.greatest(raw, -1), k) + 1).cast("int16" if k < 2**14 else "int64")
+        return Coded(place, (kind.elsewhere, *range(k), kind.elsewhere))
+    return None
+
+
+def plain(kind: Kind, value: Any) -> Any:  # noqa: ANN401
+    """Return a clean column as its code."""
+    return value.ifelse(1, 0) if isinstance(kind, Binary) else value
+
+
+def how_often(truth: Any) -> Any:  # noqa: ANN401
+    """Count the rows where it holds."""
+    return _count_if(truth) if truth.get_backend().name == "duckdb" else truth.ifelse(1, 0).sum().cast("int64")
+
+
+__all__ = ["Coded", "clean", "coded", "how_often", "plain", "sizes"]
