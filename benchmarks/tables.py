@@ -85,9 +85,15 @@ def statistics(path, rows):
         "clipped sum and squares": (table["x"].bounded(spread), ["x"]),
         "naive Bayes, 5 codes × 4 classes": (counts(table, FEATURES, by=["label"]), ["label", *FEATURES]),
         "naive Bayes, 5 texts × 4 classes": (counts(table, texts, by=["label"]), ["label", *texts]),
-        "HMM cells, 18 × 72, 5 features": (counts(table, FEATURES, by=["region", "month"]), ["region", "month", *FEATURES]),
+        "HMM cells, 18 × 72, 5 features": (
+            counts(table, FEATURES, by=["region", "month"]),
+            ["region", "month", *FEATURES],
+        ),
         "XᵀX, d = 10": (table[tuple(XS)].bounded(line), XS),
-        "≤ 3 rows a user, counts": (users["ward"].bounded(dc.DirichletCategorical([1] * 5), add), ["userid", "ward"]),
+        "≤ 3 rows a user, counts": (
+            users["ward"].bounded(dc.DirichletCategorical([1] * 5), add),
+            ["userid", "ward"],
+        ),
         "≤ 3 rows a user, clipped sum": (users["x"].bounded(mean, add), ["userid", "x"]),
     }
 
@@ -106,7 +112,9 @@ def peers(path):
 
         frame = pd.read_parquet(path, columns=["label", *FEATURES])
         bounds = (np.zeros(5), np.full(5, 4.0))
-        GaussianNB(epsilon=1.0, bounds=bounds, priors=[0.25] * 4).fit(frame[FEATURES].to_numpy(float), frame["label"])
+        GaussianNB(epsilon=1.0, bounds=bounds, priors=[0.25] * 4).fit(
+            frame[FEATURES].to_numpy(float), frame["label"]
+        )
 
     def cells():
         frame = pd.read_parquet(path, columns=["region", "month", *FEATURES])
@@ -119,7 +127,9 @@ def peers(path):
         x.T @ x
 
     return {
-        "pandas value_counts of texts": lambda: pd.read_parquet(path, columns=["ward"])["ward"].value_counts(),
+        "pandas value_counts of texts": lambda: pd.read_parquet(path, columns=["ward"])[
+            "ward"
+        ].value_counts(),
         "pandas clipped sum": lambda: pd.read_parquet(path, columns=["x"])["x"].clip(0, 100).sum(),
         "scikit-learn CategoricalNB": naive_bayes,
         "diffprivlib GaussianNB": private_naive_bayes,
@@ -157,7 +167,10 @@ def run(path, rows, only, with_peers):
             base, own = best(statistic.read, plain)
             _, same = best(scan(connection, path, names), plain, 2)
             ratio = own / base
-            print(f"{name:36s} {ratio[0]:7.1f} {ratio[1]:7.1f} {GOALS[name]:6.1f}   {own[1] / same[1]:12.1f}", flush=True)
+            print(
+                f"{name:36s} {ratio[0]:7.1f} {ratio[1]:7.1f} {GOALS[name]:6.1f}   {own[1] / same[1]:12.1f}",
+                flush=True,
+            )
     for name, call in peers(path).items() if with_peers else ():
         try:
             base, own = best(call, plain, 1)
@@ -187,7 +200,9 @@ def main():
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         statistics(given.path, given.rows)[given.measure][0].read()
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(f"{given.measure}, {given.rows:,} rows: peak {after / 1024:.0f} MB ({before / 1024:.0f} MB imports)")
+        print(
+            f"{given.measure}, {given.rows:,} rows: peak {after / 1024:.0f} MB ({before / 1024:.0f} MB imports)"
+        )
         return
     with tempfile.TemporaryDirectory() as folder:
         path = given.path or Path(folder) / "rows.parquet"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
@@ -48,6 +48,9 @@ class Counted:
 
     values: Integers = field(repr=False)
     n: int = field(repr=False)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("exact private counts are not copied or pickled; release them through a mechanism")
 
 
 @final
@@ -91,7 +94,7 @@ def bounded(table: Table, model: Family, relation: Relation = SUBSTITUTE) -> Bou
 
 
 def of_rows(one: Sensitivity, k: int) -> Sensitivity:
-    """k rows move the statistic at most k times as far, in every norm: the triangle inequality."""
+    """K rows move the statistic at most k times as far, in every norm: the triangle inequality."""
     return Sensitivity(*(double_above(Fraction(x) * k) for x in (one.l1, one.l2, one.linf)))
 
 

@@ -185,7 +185,8 @@ def valued(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[int, .
     rest = {f"v{i}": x for i, x in enumerate(names) if own[f"v{i}"] is None}
     rows = clean_rows(table, tuple(rest.values()), {v: c.value for v, c in own.items() if c is not None})
     labels = [
-        c.labels if c is not None else tuple(range(size_of(table, x))) for c, x in zip(own.values(), names, strict=True)
+        c.labels if c is not None else tuple(range(size_of(table, x)))
+        for c, x in zip(own.values(), names, strict=True)
     ]
     wide = {v: "int16" if size_of(table, x) < 2**15 else "int64" for v, x in rest.items()}
     clean = {v: plain(table.schema[x], rows[x]).cast(wide[v]) for v, x in rest.items()}

@@ -109,7 +109,7 @@ def _in_sql(
     rows: Any,
     ball: Ball,
     width: int,
-    n: int | None,  # noqa: ANN401
+    n: int | None,
 ) -> Callable[[], tuple[Integers, Integers, int]]:
     if not (width <= WIDEST and 2.0**-200 <= ball.radius <= 2.0**200):
         raise ValueError(f"a remote engine takes at most {WIDEST} columns and a radius within 2^±200")

@@ -97,14 +97,14 @@ def load_postgres(postgres_url, tmp_path_factory):
             connection.register("rows", rows)
             connection.execute(
                 f"copy rows to '{path}' (header false, nullstr '\\N', force_quote (ward, name))"
-            )  # noqa: S608
+            )
         columns = ", ".join(f'"{f.name}" {types[str(f.type)]}' for f in rows.schema)
         with psycopg.connect(postgres_url, autocommit=True) as connection, connection.cursor() as cursor:
             cursor.execute(f"create unlogged table {name} ({columns})")
             with (
                 cursor.copy(f"copy {name} from stdin (format csv, null '\\N')") as copy,
                 path.open("rb") as file,
-            ):  # noqa: S608
+            ):
                 while block := file.read(1 << 20):
                     copy.write(block)
         return name

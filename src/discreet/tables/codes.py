@@ -68,7 +68,9 @@ def plain(kind: Kind, value: Any) -> Any:  # noqa: ANN401
 
 def how_often(truth: Any) -> Any:  # noqa: ANN401
     """Count the rows where it holds."""
-    return _count_if(truth) if truth.get_backend().name == "duckdb" else truth.ifelse(1, 0).sum().cast("int64")
+    return (
+        _count_if(truth) if truth.get_backend().name == "duckdb" else truth.ifelse(1, 0).sum().cast("int64")
+    )
 
 
 __all__ = ["Coded", "clean", "coded", "how_often", "plain", "sizes"]

@@ -45,13 +45,13 @@ def _(kind: Categorical, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
 @clean.register
 def _(kind: Bounded, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
     lower, upper, g = float(kind.lower), float(kind.upper), kind.grid
-    x = _clipped(raw.try_cast("float64") if text else raw, lower, upper, kind.elsewhere)
+    x = _clipped(_parsed(raw, "float64") if text else raw, lower, upper, kind.elsewhere)
     return x if g is None else _clipped(quantised(x, float(g)) * double(g), lower, upper, lower)
 
 
 @clean.register
 def _(kind: Count, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
-    value = raw.try_cast("float64") if text else raw
+    value = _parsed(raw, "float64") if text else raw
     if value.type().is_integer():
         within = value.between(0, kind.max)
         return ibis.cases(
@@ -61,7 +61,7 @@ def _(kind: Count, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
 
 
 def _clipped(raw: Any, lower: float, upper: float, missing: float) -> Any:  # noqa: ANN401
-    """x ≤ ∞ is false for NaN in both orders that engines use; so is lower ≤ x ≤ upper."""
+    """X ≤ ∞ is false for NaN in both orders that engines use; so is lower ≤ x ≤ upper."""
     low, high = double(lower), double(upper)
     if raw.type().is_decimal():
         within, inside, above, below = _decimal(raw, lower, upper)
@@ -86,7 +86,14 @@ def _comparable(raw: Any, level: object, *, text: bool) -> Any:  # noqa: ANN401
     """Text columns of a CSV are read as the type of the declared level."""
     if not text or isinstance(level, str):
         return raw.cast("float64") if raw.type().is_floating() else raw
-    return raw.try_cast("boolean") if isinstance(level, bool) else raw.try_cast("float64")
+    return _parsed(raw, "boolean" if isinstance(level, bool) else "float64")
+
+
+def _parsed(raw: Any, dtype: str) -> Any:  # noqa: ANN401
+    """Text as that type, or NULL. Stripped first: DuckDB would push a bare cast into its CSV reader, which then
+    drops every row whose cast fails.
+    """
+    return raw.strip().try_cast(dtype)
 
 
 def _like(value: Any, level: Any) -> Any:  # noqa: ANN401

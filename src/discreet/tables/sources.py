@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import tempfile
 import uuid
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import ibis
 from ibis.common.exceptions import TableNotFound
@@ -31,6 +34,14 @@ class Source:
     engine: str
     text: bool = False  # every column arrives as text (CSV), and is read as the schema declares it
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a source is a door to private rows and is not copied or pickled; open it anew")
+
+    def closing(self, connection: Any) -> Source:  # noqa: ANN401
+        """Close a connection of ours when nothing holds this source any more."""
+        weakref.finalize(self, connection.disconnect)
+        return self
+
     @property
     def embedded(self) -> bool:
         """Whether batches may be streamed into this process, because the engine runs in it."""
@@ -46,7 +57,7 @@ def open_source(source: Any, table: str | None, columns: Iterable[str]) -> Sourc
     if isinstance(source, ibis.Table):
         return _from_ibis(source)
     opener = FRAMES.get(type(source).__module__.partition(".")[0])
-    if opener is None:
+    if opener is None or (opener is _from_mapping and not isinstance(source, Mapping)):
         raise TypeError(
             "a source is a path, a database URL, an Ibis table, or a pandas, Polars or Arrow table; "
             f"got {type(source).__name__}"
@@ -69,7 +80,7 @@ def _from_address(address: str, table: str | None) -> Source:
         _refuse_absent(address)
         name = _named(table)
         connection = guarded(f"opening {address!r}", lambda: ibis.duckdb.connect(address, read_only=True))
-        return Source(_table(connection, name), "duckdb")
+        return Source(_table(connection, name), "duckdb").closing(connection)
     if table is not None:
         raise ValueError("table= names a table of a database; a file of rows has none")
     if lower.endswith(PARQUET):
@@ -89,7 +100,8 @@ def _from_postgres(url: str, table: str) -> Source:
         return ibis.connect(url.replace("postgresql://", "postgres://", 1))
 
     # the address may hold a password, and is not repeated
-    return Source(_table(guarded("connecting to PostgreSQL", connect), table), "postgres")
+    connection = guarded("connecting to PostgreSQL", connect)
+    return Source(_table(connection, table), "postgres").closing(connection)
 
 
 def _table(connection: Any, name: str) -> Any:  # noqa: ANN401
@@ -132,27 +144,36 @@ def _registered(arrow: Any) -> Any:  # noqa: ANN401
 
 def _csv(address: str) -> Any:  # noqa: ANN401
     """All columns as text, the dialect fixed: what a value looks like must not decide how others are read."""
-    delimiter = "\t" if ".tsv" in address.lower()[-7:] else ","
-    dialect = {"delim": delimiter, "quote": '"', "escape": '"', "header": True}
-    connection = _embedded()
-    names = connection.read_csv(
-        address, all_varchar=True, sample_size=1, strict_mode=False, **dialect
-    ).columns
-    return connection.read_csv(
+    delimiter = "\t" if address.lower().removesuffix(".gz").endswith(".tsv") else ","
+    return _embedded().read_csv(
         address,
-        columns=dict.fromkeys(names, "VARCHAR"),
+        columns=dict.fromkeys(_header(address, delimiter), "VARCHAR"),
         auto_detect=False,
+        header=True,
+        delim=delimiter,
+        quote='"',
+        escape='"',
         null_padding=True,
         ignore_errors=True,
         strict_mode=False,
-        **dialect,
+        parallel=False,  # quoted line breaks beside padded lines are read right only in one thread
     )
+
+
+def _header(address: str, delimiter: str) -> list[str]:
+    first = next(Path().glob(address), Path(address)) if not Path(address).is_absolute() else Path(address)
+    opener = gzip.open if address.lower().endswith(".gz") else open
+    with opener(first, "rt", encoding="utf-8-sig", newline="") as file:
+        names = next(csv.reader(file, delimiter=delimiter), [])
+    if not names or len(set(names)) != len(names):
+        raise TableError("the first line of a CSV file must name its columns, each once")
+    return names
 
 
 # --- frames in memory: only the declared columns, as Arrow ------------
 def _present(columns: list[str], names: Iterable[str]) -> list[str]:
-    have = set(names)
-    return [name for name in columns if name in have]
+    have = list(names)
+    return [name for name in columns if name in have] or have[:1]  # what is missing is said later
 
 
 def _from_pandas(frame: Any, columns: list[str]) -> Any:  # noqa: ANN401

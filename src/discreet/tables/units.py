@@ -33,7 +33,7 @@ def mix(unit: Any) -> Any:  # noqa: ANN401 - an Ibis value
 
 
 def _residue(x: Any) -> Any:  # noqa: ANN401
-    """x mod p in {0, …, p−1}: engines disagree on the sign of a negative remainder."""
+    """X mod p in {0, …, p−1}: engines disagree on the sign of a negative remainder."""
     return ((x % PRIME).cast("int64") + PRIME) % PRIME
 
 
