@@ -220,8 +220,8 @@ def _code_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN
     size = size_of(table, name)
     if size != model.dimension:
         raise ValueError(
-            f"the model has {model.dimension} categories, but column {name!r} has {size}: its levels, and a place for "
-            "the unknown unless unknown= names a level"
+            f"the model has {model.dimension} categories, but column {name!r} has {size}: its levels, and a "
+            "place for the unknown unless unknown= names a level"
         )
     counts = counts_by_code(table, name)
 
@@ -233,7 +233,7 @@ def _code_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN
 
 
 def _item_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - DirichletMultinomial
-    """S = Σx over records of d counts; one that does not add up to the trials counts wholly for the last column."""
+    """S = Σx over records of d counts; one that does not add up to the trials is all of the last column."""
     from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
     from discreet.tables.rows import clean_rows  # noqa: PLC0415
 
@@ -273,8 +273,8 @@ def _second(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 -
 def selected(table: Table, count: int) -> tuple[str, ...]:
     if len(table.columns) != count:
         raise ValueError(
-            f"this model reads {count} column{'s' if count > 1 else ''}, the table has {len(table.columns)} selected; "
-            "select them in order, e.g. table['a', 'b']"
+            f"this model reads {count} column{'s' if count > 1 else ''}, the table has {len(table.columns)} "
+            "selected; select them in order, e.g. table['a', 'b']"
         )
     return table.columns
 
@@ -289,7 +289,7 @@ def at_most(table: Table, rows: Any, names: tuple[str, ...]) -> Any:  # noqa: AN
 
 
 def exact_sum(whole: Any, largest: int, n: int | None) -> Any:  # noqa: ANN401
-    """Σ of whole doubles: as doubles, thrice as fast, while every partial sum is below 2^53; else as integers."""
+    """Σ of whole doubles: as doubles, which is thrice as fast, while partial sums stay below 2^53."""
     if (n or MOST_RECORDS) * max(1, largest) < LARGEST:
         return whole.sum()
     return whole.cast("int64").sum()

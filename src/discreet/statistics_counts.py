@@ -1,4 +1,4 @@
-"""Counts of many features at once, within groups: what naive Bayes, networks and hidden Markov models read."""
+"""Counts of many features at once, within groups: for naive Bayes, networks and hidden Markov models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BITS = 20
 @final
 @dataclass(frozen=True, eq=False)
 class BoundedCounts:
-    """For each feature the counts of (by…, feature), unread: one record adds 1 to one cell of each feature."""
+    """The counts of (by…, feature) for each feature, unread: one record adds 1 to one cell of each."""
 
     table: Table
     features: tuple[str, ...]
@@ -111,7 +111,7 @@ def grouped(table: Table, features: tuple[str, ...], by: tuple[str, ...]) -> lis
 def joint_counts(
     table: Table, by: tuple[str, ...], groups: Sequence[tuple[str, ...]]
 ) -> Callable[[], dict[str, Integers]]:
-    """One packed group-by for each group of features, in one statement; margins are taken on its small result."""
+    """One packed group-by for each group of features, in one statement; then the margins of its result."""
     import ibis  # noqa: PLC0415 - heavy
 
     from discreet.tables.engine import prepared  # noqa: PLC0415
@@ -157,7 +157,7 @@ def _added(cell: Integers, count: Integers, shape: tuple[int, ...]) -> Integers:
 
 
 def packed(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[int, ...]]]:
-    """Group by Σ value·stride, one integer; return (key, count) and what each value of each column stands for."""
+    """Group by Σ value·stride, one integer; return (key, count) and what the columns' values stand for."""
     from discreet.tables.units import WEIGHT, weighted  # noqa: PLC0415 - Ibis is heavy
 
     rows, labels = valued(table, names)
@@ -212,5 +212,5 @@ def counts_by_code(table: Table, name: str) -> Callable[[], Integers]:
         return lambda: get()[name]
     rows, (labels,) = valued(table, (name,))
     units = split_by_code(rows, "v0", labels, size, table.rows_per_unit or 1)
-    get = summed_codes(units, size)
-    return lambda: np.array(get(), dtype=np.int64)
+    each = summed_codes(units, size)
+    return lambda: np.array(each(), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Σq and Σqqᵀ of rows clipped to a ball: streamed into BLAS where the engine is embedded, fixed point in SQL elsewhere.
+"""Σq and Σqqᵀ of rows clipped to a ball: batches into BLAS on the embedded engine, else fixed point in SQL.
 
 Both give what the family's own Ball gives, bit for bit: the same operations in the same order.
 """
@@ -85,7 +85,7 @@ def _streamed(rows: Any, ball: Ball, width: int) -> Callable[[], tuple[Integers,
 
 
 def clipped_block(columns: Sequence[Floats], ball: Ball) -> Floats:
-    """Ball.integers, column by column within the cache: the same operations in the same order, whole doubles."""
+    """Ball.integers by columns, within the cache: the same operations in the same order, whole doubles."""
     q, limit = np.stack(columns), float(ball.radius)
     np.clip(q, -FAR, FAR, out=q)
     shrink = np.sqrt(_numpy_sum([x * x for x in q]))
@@ -106,7 +106,7 @@ def _products(q: Floats, ball: Ball) -> Integers:
 # --- remote: fixed point in SQL ------------
 def _in_sql(
     table: Table,
-    rows: Any,
+    rows: Any,  # noqa: ANN401
     ball: Ball,
     width: int,
     n: int | None,
@@ -128,11 +128,11 @@ def _in_sql(
 
 
 def _clipped_rows(table: Table, rows: Any, ball: Ball, width: int) -> Any:  # noqa: ANN401
-    """Shrink long rows, truncate toward zero, re-check Σq² ≤ R² and zero the violators: Ball.integers in SQL."""
+    """Ball.integers in SQL: shrink long rows, truncate toward zero, re-check Σq² ≤ R², zero the violators."""
     from discreet.tables.numbers import double, truncated  # noqa: PLC0415
 
     def fence(stage: Any) -> Any:  # noqa: ANN401
-        # PostgreSQL pulls nested selects up and computes each stage again for every use of it: 0.4 s became minutes
+        # PostgreSQL pulls nested selects up and computes a stage again for each use: 0.4 s became minutes
         return stage.limit(2**62) if table.source.engine == "postgres" else stage
 
     limit, xs = double(float(ball.radius)), [f"x{i}" for i in range(width)]
@@ -161,7 +161,7 @@ def _within(x: Any) -> Any:  # noqa: ANN401
 
 
 def _numpy_sum(terms: Sequence[Any]) -> Any:  # noqa: ANN401
-    """Add in the order of numpy's row sums: one after another below 8 terms, else eight partial sums in a tree."""
+    """Add in the order of numpy's row sums: one by one below 8 terms, else eight partial sums in a tree."""
     if len(terms) < 8:
         return sum(terms[1:], terms[0])
     r, whole = list(terms[:8]), len(terms) - len(terms) % 8

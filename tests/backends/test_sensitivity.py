@@ -1,4 +1,4 @@
-"""By brute force on small tables: no substitution, addition or removal moves a statistic further than claimed."""
+"""By brute force on small tables: no substitution, addition or removal moves a statistic too far."""
 
 import itertools
 
@@ -59,7 +59,7 @@ EXACT = {
 }
 
 
-def statistic(rows, relation, name, unit=None, k=None, where=False):
+def statistic(rows, relation, name, unit=None, k=None, *, where=False):
     table = Table.open(pa.Table.from_pylist(rows, schema=TYPES), schema=SCHEMA, unit=unit, rows_per_unit=k)
     table = table.where(col("c") >= 1) if where else table
     if name == "counts":
@@ -101,7 +101,7 @@ def test_no_addition_moves_it_further(name, where):
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("name", [*MODELS, "counts"])
 def test_no_unit_moves_it_further(name, k):
-    """A unit of up to 7 rows added to two others: at most k rows' worth, and the others' rows stay the same."""
+    """A unit of up to 7 rows added to two others moves it by at most k rows' worth."""
     rng = np.random.default_rng(k)
     others = [{**CORNERS[i % 6], "u": u} for i, u in enumerate([-4, -4, -4, 7, 7])]
     without = statistic(others, dc.ADD_REMOVE, name, "u", k)

@@ -1,4 +1,4 @@
-"""Derived columns and filters: a small closed set of per-row operations on clean values, with known bounds."""
+"""Derived columns and filters: a closed set of per-row operations on clean values, with known bounds."""
 
 from __future__ import annotations
 
@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 
 TINY = 2.0**-500  # smaller numbers count as 0 under an affine map, where some engines refuse an underflow
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +34,7 @@ class Expression(ABC):
 
     @abstractmethod
     def names(self) -> frozenset[str]:
-        """The columns that it reads."""
+        """Return the columns that it reads."""
 
     @abstractmethod
     def kind(self, schema: Schema) -> Kind:
@@ -51,7 +56,7 @@ class Expression(ABC):
     def __lt__(self, other: Scalar) -> Expression:
         return Compare(self, "<", other)
 
-    def __eq__(self, other: object) -> Expression:  # type: ignore[override]  # a predicate, as in every table library
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]  # a predicate, as elsewhere
         return Compare(self, "==", other)  # type: ignore[arg-type]
 
     def __ne__(self, other: object) -> Expression:  # type: ignore[override]

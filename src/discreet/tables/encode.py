@@ -74,7 +74,7 @@ def _clipped(raw: Any, lower: float, upper: float, missing: float) -> Any:  # no
 
 
 def _decimal(raw: Any, lower: float, upper: float) -> tuple[Any, Any, Any, Any]:  # noqa: ANN401
-    """Compared as decimals, and only then cast: PostgreSQL's numeric exceeds doubles, and its NaN exceeds all."""
+    """Compare as decimals, and only then cast: PostgreSQL's numeric exceeds doubles, its NaN exceeds all."""
     small = raw.between(-SMALLEST_DECIMAL, SMALLEST_DECIMAL)
     above = raw > upper
     if raw.type().scale is None:
@@ -90,14 +90,15 @@ def _comparable(raw: Any, level: object, *, text: bool) -> Any:  # noqa: ANN401
 
 
 def _parsed(raw: Any, dtype: str) -> Any:  # noqa: ANN401
-    """Text as that type, or NULL. Stripped first: DuckDB would push a bare cast into its CSV reader, which then
-    drops every row whose cast fails.
+    """Read text as that type, or as NULL.
+
+    Stripped first: DuckDB pushes a bare cast into its CSV reader, which then drops every row that fails it.
     """
     return raw.strip().try_cast(dtype)
 
 
 def _like(value: Any, level: Any) -> Any:  # noqa: ANN401
-    """True is 1 on a column of numbers."""
+    """Return the level as the column has it: True is 1 on a column of numbers."""
     if value.type().is_boolean():
         return bool(level)
     if isinstance(level, float):

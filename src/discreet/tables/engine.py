@@ -20,7 +20,8 @@ def prepared(query: Any) -> Callable[[], Any]:  # noqa: ANN401 - Ibis table → 
     if backend.name == "duckdb":
         # Ibis 12 asks DuckDB 2 for methods that it no longer has, or warns of; we ask DuckDB itself
         return lambda: backend.con.sql(sql).to_arrow_table()
-    return lambda: query.to_pyarrow()
+    fetch: Callable[[], Any] = query.to_pyarrow
+    return fetch
 
 
 def batches(query: Any, rows: int) -> Callable[[], Iterator[Any]]:  # noqa: ANN401

@@ -38,8 +38,8 @@ def guarded(doing: str, call: Callable[[], T]) -> T:
     if missing is not None:
         raise MissingExtra(f"{doing} needs {missing}; {_extra(missing)}")
     raise TableError(
-        f"{doing} failed ({raised}); the engine's own message is withheld, because it may quote private values: "
-        "run the same query with the engine's tools to see it"
+        f"{doing} failed ({raised}); the engine's own message is withheld, because it may quote private "
+        "values: run the same query with the engine's tools to see it"
     )
 
 

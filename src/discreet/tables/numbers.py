@@ -13,7 +13,7 @@ def _floor(x: float) -> float:  # type: ignore[empty-body]
 
 
 def double(x: float) -> Any:  # noqa: ANN401 - an Ibis value
-    """A literal; as text, because DuckDB reads digits as a decimal and rounds twice on the way to a double."""
+    """Return a literal, as text: DuckDB reads bare digits as a decimal, and rounds twice to a double."""
     return ibis.literal(repr(float(x))).cast("float64")
 
 

@@ -20,7 +20,7 @@ NOTHING: Mapping[str, Any] = {}
 
 
 def refuse_columns(source: Source, declared: Schema, unit: str | None) -> None:
-    """Hold names and types against the schema; the source's other names are not listed, headers may be data."""
+    """Hold names and types against the schema; other names are not listed, since headers may be data."""
     have = set(source.relation.columns)
     for name in (*declared, *([] if unit is None else [unit])):
         if name not in have:
@@ -31,8 +31,8 @@ def refuse_columns(source: Source, declared: Schema, unit: str | None) -> None:
         dtype = source.relation[unit].type()
         if not (dtype.is_integer() or dtype.is_string() or dtype.is_uuid()):
             raise TypeError(
-                f"the unit column {unit!r} must hold whole numbers or texts, it has type {dtype}; cast it, e.g. "
-                "to pandas' Int64"
+                f"the unit column {unit!r} must hold whole numbers or texts, it has type {dtype}; cast it, "
+                "e.g. to pandas' Int64"
             )
 
 
@@ -68,4 +68,4 @@ def count_records(table: Table) -> int:
     """Count rows, or units where there are units: only where that number is public."""
     raw = table.source.relation
     counted = raw.aggregate(n=raw.count() if table.unit is None else raw[table.unit].nunique())
-    return int(guarded("counting the records", lambda: prepared(counted)()["n"][0].as_py()))
+    return int(guarded("counting the records", prepared(counted))["n"][0].as_py())

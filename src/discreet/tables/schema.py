@@ -256,9 +256,14 @@ def as_schema(given: Schema | Mapping[str, Kind] | str | Path) -> Schema:
 
 def toml_column(name: str, declared: Mapping[str, Any], note: str = "") -> str:
     """One [columns.NAME] table; JSON's texts, numbers and lists are TOML's too."""
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in declared.items()]
-    head = f"[columns.{json.dumps(name, ensure_ascii=False)}]"
+    lines = [f"{key} = {_toml(value)}" for key, value in declared.items()]
+    head = f"[columns.{_toml(name)}]"
     return "\n".join([f"{head}  # {note}" if note else head, *lines, ""])
+
+
+def _toml(value: object) -> str:
+    """JSON, but for the one control character that JSON leaves as it is."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _kind(name: str, declared: Any) -> Kind:  # noqa: ANN401 - whatever the file holds

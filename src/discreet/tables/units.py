@@ -1,8 +1,7 @@
 """At most k rows a unit: a systematic sample of the unit's own rows, sorted, from a start that a hash gives.
 
-Rank r of M is taken iff (r·k + s) mod M < k, s = mix(unit) mod M: exactly k ranks if k < M, each equally often
-over s. The choice reads no other unit, and rows that tie are equal, so that neither the order of the rows nor
-the engine matters.
+Rank r of M is taken iff (r·k + s) mod M < k, s = mix(unit) mod M: exactly k ranks if k < M, each equally
+often over s. The choice reads no other unit. Rows that tie are equal, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 WEIGHT = "discreet_weight"
 PRIME = 2**31 - 1
-ROUNDS = (  # (multiplier, public salt, prime): maps that are linear each to its own modulus mix when they alternate
+ROUNDS = (  # (multiplier, public salt, prime): linear maps mix when their moduli alternate
     (1_588_635_695, 1_013_904_223, 2**31 - 1),
     (1_117_695_901, 1_664_525_881, 2**31 - 19),
     (1_703_900_269, 374_761_393, 2**31 - 61),
@@ -28,7 +27,7 @@ LAST = 4  # characters of a text that are mixed
 
 
 def mix(unit: Any) -> Any:  # noqa: ANN401 - an Ibis value
-    """Portable integer mix to about 31 bits. Every product is below 2^62, and h occurs once, so that SQL stays short."""
+    """Mix portably to 31 bits: products stay below 2^62, and h occurs once, so that SQL stays short."""
     return _rounds(_residue(unit)) if unit.type().is_integer() else _text(unit)
 
 
