@@ -43,7 +43,7 @@ def guarded(doing: str, call: Callable[[], T]) -> T:
     )
 
 
-EXTRAS = {"psycopg": "postgres", "psycopg2": "postgres", "pyspark": "spark", "polars": "polars"}
+EXTRAS = {"psycopg": "postgres", "psycopg2": "postgres", "pyspark": "spark", "polars": "frames"}
 
 
 def _extra(module: str) -> str:
