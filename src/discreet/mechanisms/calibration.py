@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.privacy.certified import largest
 from discreet.privacy.guarantee import Unreachable
+from discreet.sampling.noise import LARGEST_SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
 
 WIDEST = 2.0**400  # noise beyond this is no release
-WIDEST_DISCRETE = 1e12  # integer noise must fit 64 bits: sampling.noise.LARGEST_SCALE
+WIDEST_DISCRETE = float(LARGEST_SCALE)  # integer noise must fit 64 bits
 
 
 def least_noise(

@@ -41,13 +41,6 @@ def exact_vector(values: Numbers, name: str) -> list[Fraction]:
     return [exact(x, f"every entry of {name}") for x in array.tolist()]
 
 
-def positive_vector(values: Numbers, name: str) -> list[Fraction]:
-    vector = exact_vector(values, name)
-    if not all(x > 0 for x in vector):
-        raise ValueError(f"every entry of {name} must be greater than 0")
-    return vector
-
-
 def symmetric(values: Rows, name: str) -> tuple[tuple[Fraction, ...], ...]:
     """Return a symmetric positive definite matrix as rationals."""
     array: NDArray[Any] = np.asarray(values, dtype=object)
