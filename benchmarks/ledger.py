@@ -20,9 +20,9 @@ import psycopg
 from sqlalchemy import insert, update
 
 from discreet.ledger import Ledger
-from discreet.ledger_chain import entry_after
-from discreet.ledger_schema import ENTRIES, LEDGER, SCOPES
+from discreet.ledger.schema import ENTRIES, LEDGER, SCOPES
 from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.receipts import entry_after
 
 TOTAL = int(os.environ.get("DISCREET_BENCH_CHARGES", "960"))  # shared by the processes of a run
 ROUNDS = 3  # in turn, so that a busy machine is busy for all

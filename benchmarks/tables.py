@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 
 import discreet as dc
-from discreet.statistics_counts import counts
+from discreet.statistics.counts import counts
 from discreet.tables.schema import Binary, Bounded, Categories, Label
 from discreet.tables.table import Table
 

@@ -15,16 +15,32 @@ LAYERS = {
     "privacy": set(),
     "sampling": {"privacy"},
     "families": {"privacy", "sampling"},
-    "mechanisms": {"privacy", "sampling", "families"},
-    "audit": {"privacy", "sampling", "families", "mechanisms"},
+    # what users fit beyond one family: which cells are counted, and what they mean
+    "models": {"privacy", "sampling", "families"},
+    "mechanisms": {"privacy", "sampling", "families", "models"},
+    # Markov steps that look at private statistics, each with its guarantee; budget and rows stay outside
+    "mcmc": {"privacy", "sampling", "families", "models", "mechanisms"},
+    "audit": {"privacy", "sampling", "families", "models", "mechanisms", "mcmc"},
     "datasets": set(),
-    "experiments": {"privacy", "sampling", "families", "mechanisms", "audit", "datasets"},
+    "experiments": {
+        "privacy",
+        "sampling",
+        "families",
+        "models",
+        "mechanisms",
+        "inference",
+        "audit",
+        "datasets",
+    },
     "tables": {"privacy", "families", "statistics"},
+    "statistics": {"privacy", "families", "models", "tables"},
+    "ledger": {"privacy", "receipts"},
     # what is right of the release is post-processing: of mechanisms it knows only the value they released
-    "inference": {"privacy", "sampling", "families", "mechanisms"},
-    "report": {"privacy", "families", "release"},
-    "planning": {"privacy", "sampling", "families", "mechanisms"},
+    "inference": {"privacy", "sampling", "families", "models", "mechanisms"},
+    "report": {"privacy", "families", "models", "release"},
+    "planning": {"privacy", "sampling", "families", "models", "mechanisms", "inference"},
 }
+LAYERS["cli"] = {*LAYERS, "privatise", "receipts", "release", "certificate"}  # where everything meets
 # Left of the release: where private rows are read and budgets are spent.
 PRIVATE_SIDE = {"tables", "statistics", "ledger", "privatise"}
 PUBLIC_SIDE = [

@@ -19,9 +19,11 @@ _HOME = {
     "privacy.filters": "Filter Overspent",
     "tables.table": "Table",
     "tables.schema": "Schema Binary Categories Bounded Count Label",
-    "tables.columns": "col",
+    "tables.columns": "col constant",
+    "tables.errors": "TableError",
     "ledger": "Ledger",
-    "privatise": "privatise",
+    "receipts": "LedgerError",
+    "privatise": "privatise ChargeKept",
     "release": "Release",
     "planning": "plan predict epsilon_for n_for public_records_for split",
     "families.registry": "BetaBernoulli BetaBinomial BetaGeometric DirichletCategorical DirichletMultinomial "

@@ -67,3 +67,7 @@ from discreet.tables.schema import Schema as Schema
 from discreet.tables.table import Table as Table
 
 __version__: str
+from discreet.privatise import ChargeKept as ChargeKept
+from discreet.receipts import LedgerError as LedgerError
+from discreet.tables.columns import constant as constant
+from discreet.tables.errors import TableError as TableError

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet import __version__
 from discreet.inference.draws import Draws
-from discreet.ledger_chain import LedgerError
 from discreet.mechanisms.registry import MECHANISMS
 from discreet.privacy.filters import Overspent
 from discreet.privacy.grouping import per_draw, per_row
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved
 from discreet.privacy.serial import to_json
+from discreet.receipts import LedgerError
 from discreet.release import Release
 from discreet.release_json import canonical, plain
 from discreet.statistics import bounded

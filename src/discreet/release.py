@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Family
     from discreet.inference.draws import Draws
-    from discreet.ledger_chain import Receipt
     from discreet.mechanisms.noisy_release import NoisyRelease
     from discreet.privacy.guarantee import Guarantee, Relation
+    from discreet.receipts import Receipt
     from discreet.report import LedgerView
     from discreet.sampling.source import Source
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from discreet.families.registry import FAMILIES
 from discreet.inference.draws import Draws
-from discreet.ledger_chain import Receipt
 from discreet.mechanisms.noisy_release import NoisyRelease
 from discreet.privacy.serial import from_json, number_from_json, number_to_json, to_json
+from discreet.receipts import Receipt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

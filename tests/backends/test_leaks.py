@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet as pq
 
 import discreet as dc
-from discreet.statistics_counts import counts
+from discreet.statistics.counts import counts
 from discreet.tables.columns import col
 from discreet.tables.errors import MissingExtra, TableError
 from discreet.tables.schema import Binary, Bounded, Categories, Count

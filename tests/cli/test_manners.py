@@ -172,16 +172,16 @@ def test_help_loads_nothing_heavy(home, args):
 
 
 def test_an_error_nobody_foresaw_is_one_line_and_quotes_nothing(run, monkeypatch):
-    import discreet.cli_schema
+    import discreet.cli.schema
 
     def burst(path):
         return int(f"secret {path}")  # raised by the standard library, quoting what it was given
 
-    monkeypatch.setattr(discreet.cli_schema, "load_schema", lambda path: sorted([path, 3]))
+    monkeypatch.setattr(discreet.cli.schema, "load_schema", lambda path: sorted([path, 3]))
     done = run("schema", "check", "schema.toml")
     assert done.code in {2, 3}
     assert len(done.err.strip().splitlines()) == 1
-    monkeypatch.setattr(discreet.cli_schema, "load_schema", lambda path: json.loads(f"{{secret {path}"))
+    monkeypatch.setattr(discreet.cli.schema, "load_schema", lambda path: json.loads(f"{{secret {path}"))
     done = run("--debug", "schema", "check", "schema.toml")
     assert done.code == 3
     assert "secret" not in done.err

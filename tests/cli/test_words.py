@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.cli_errors import plain
-from discreet.cli_words import MECHANISMS, MODELS, RELATIONS, assignments, one_of, promise
+from discreet.cli.errors import plain
+from discreet.cli.words import MECHANISMS, MODELS, RELATIONS, assignments, one_of, promise
 from discreet.families.registry import FAMILIES
 from discreet.privacy.guarantee import ADD_REMOVE, Relation
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP

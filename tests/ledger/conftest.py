@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from discreet.ledger import Ledger
-from discreet.ledger_schema import located
+from discreet.ledger.schema import located
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from discreet.ledger import Ledger, LedgerError, Overspent
-from discreet.ledger_amounts import FULL, NEVER, Tariff, units
+from discreet.ledger.amounts import FULL, NEVER, Tariff, units
 from discreet.privacy.filters import Spending, filter_for
 from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 

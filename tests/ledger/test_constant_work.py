@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import event, insert, text, update
 
-from discreet.ledger_chain import entry_after
-from discreet.ledger_schema import ENTRIES, LEDGER, SCOPES
+from discreet.ledger.schema import ENTRIES, LEDGER, SCOPES
 from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.receipts import entry_after
 
 PAST = 100_000
 

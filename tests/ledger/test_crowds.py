@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from discreet.ledger import Overspent
-from discreet.ledger_amounts import FULL
+from discreet.ledger.amounts import FULL
 from discreet.privacy.composition import repeat
 from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroCDP
 

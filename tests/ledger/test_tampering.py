@@ -7,9 +7,9 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 from discreet.ledger import LedgerError, LedgerUnavailableError, TamperedError
-from discreet.ledger_chain import GENESIS, link
-from discreet.ledger_schema import located
+from discreet.ledger.schema import located
 from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.receipts import GENESIS, link
 
 
 @pytest.fixture

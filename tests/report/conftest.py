@@ -3,12 +3,12 @@
 import pytest
 
 from discreet.inference.draws import Draws
-from discreet.ledger_chain import Receipt
 from discreet.mechanisms.registry import MECHANISMS
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.guarantees import ApproxDP
 from discreet.privacy.serial import to_json
 from discreet.privatise import parameters
+from discreet.receipts import Receipt
 from discreet.release import Release
 from discreet.release_json import canonical
 from discreet.sampling.source import SeededSource

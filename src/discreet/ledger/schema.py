@@ -26,7 +26,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool
 
-from discreet.ledger_chain import LedgerError, LedgerUnavailableError
+from discreet.receipts import LedgerError, LedgerUnavailableError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

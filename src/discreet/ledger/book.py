@@ -1,7 +1,7 @@
 """The durable budget: charged before private data are read, never after.
 
 A charge is one transaction: lock, add the price where it fits, append to the hash chain, commit. A crash may
-waste budget, never overspend it. See ledger_amounts for the prices and ledger_chain for what is proved.
+waste budget, never overspend it. See amounts for the prices and discreet.receipts for what is proved.
 """
 
 from __future__ import annotations
@@ -12,19 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
-from discreet.ledger_amounts import Remaining, Tariff, refusal
-from discreet.ledger_chain import (
-    Entry,
-    Head,
-    LedgerError,
-    LedgerUnavailableError,
-    Receipt,
-    TamperedError,
-    canonical,
-    checked,
-)
-from discreet.ledger_export import as_csv, as_json
-from discreet.ledger_store import (
+from discreet.ledger.amounts import Remaining, Tariff, refusal
+from discreet.ledger.export import as_csv, as_json
+from discreet.ledger.store import (
     Book,
     DoesNotFitError,
     Scope,
@@ -39,6 +29,16 @@ from discreet.ledger_store import (
 )
 from discreet.privacy.filters import Overspent
 from discreet.privacy.serial import from_json, to_json
+from discreet.receipts import (
+    Entry,
+    Head,
+    LedgerError,
+    LedgerUnavailableError,
+    Receipt,
+    TamperedError,
+    canonical,
+    checked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

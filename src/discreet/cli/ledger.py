@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet import cli_options as o
-from discreet.cli_errors import plain
-from discreet.cli_show import dump, say, table
-from discreet.cli_words import promise
+from discreet.cli import options as o
+from discreet.cli.errors import plain
+from discreet.cli.show import dump, say, table
+from discreet.cli.words import promise
 
 if TYPE_CHECKING:
     from discreet.ledger import Entry, Ledger
@@ -183,7 +183,7 @@ def export(
 
 
 def _scope(opened: Ledger, name: str) -> dict[str, Any]:
-    from discreet.ledger_amounts import fits_in_words  # noqa: PLC0415
+    from discreet.ledger.amounts import fits_in_words  # noqa: PLC0415
     from discreet.privacy.serial import to_json  # noqa: PLC0415
 
     left = opened.remaining(name)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet import cli_options as o
-from discreet.cli_errors import DONE, REFUSED, plain_line
-from discreet.cli_show import dump, heading, say, waiting
+from discreet.cli import options as o
+from discreet.cli.errors import DONE, REFUSED, plain_line
+from discreet.cli.show import dump, heading, say, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +150,7 @@ def _refused(folder: Path, *, quiet: bool) -> dict[str, Any]:
 
 def _told(folder: Path, attempt: str, *, quiet: bool) -> dict[str, Any]:
     from discreet.certificate import certificate_text  # noqa: PLC0415 - loaded on use, not for --help
-    from discreet.cli_release import summary  # noqa: PLC0415
+    from discreet.cli.release import summary  # noqa: PLC0415
     from discreet.release import Release  # noqa: PLC0415
 
     release = Release.load(folder / attempt)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet import cli_options as o
-from discreet.cli_errors import REFUSED
-from discreet.cli_show import dump, say, stepping, table
+from discreet.cli import options as o
+from discreet.cli.errors import REFUSED
+from discreet.cli.show import dump, say, stepping, table
 
 if TYPE_CHECKING:
     from discreet.audit.case import Verdict

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.families.records import FAR, LARGEST, Ball, refuse_overflow
-from discreet.statistics import MOST_RECORDS, Counted, as_number, at_most, exact_sum, one_row, selected
+from discreet.statistics.aggregates import (
+    MOST_RECORDS,
+    Counted,
+    as_number,
+    at_most,
+    exact_sum,
+    one_row,
+    selected,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

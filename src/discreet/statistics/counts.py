@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.families.family import Integers, Sensitivity
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
-from discreet.statistics import FEW, Counted, checked, of_rows, summed_codes
+from discreet.statistics.aggregates import FEW, Counted, checked, of_rows, summed_codes
 from discreet.tables.errors import guarded
 
 if TYPE_CHECKING:

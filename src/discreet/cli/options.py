@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli_words import KINDS, MECHANISMS, MODELS, RELATIONS, starting_with
+from discreet.cli.words import KINDS, MECHANISMS, MODELS, RELATIONS, starting_with
 
 
 def _remember(ctx: typer.Context, value: bool) -> bool:

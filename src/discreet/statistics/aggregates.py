@@ -1,6 +1,6 @@
 """(Table, model) → the model's exact integer statistic and its sensitivity.
 
-The only builder of Ibis aggregates, with statistics_counts (many features) and statistics_moments (vectors).
+The only builder of Ibis aggregates, with counts (many features) and moments (vectors).
 Values are quantised to a public grid and summed as integers: order-independent, and the same on every engine.
 """
 
@@ -214,7 +214,7 @@ def as_number(x: Any, kind: Kind, *, integral: bool = False) -> tuple[Any, float
 # --- categories ------------
 def _code_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401, ARG001 - DirichletCategorical
     """S_c = #{records of code c}."""
-    from discreet.statistics_counts import counts_by_code, size_of  # noqa: PLC0415 - loads on first use
+    from discreet.statistics.counts import counts_by_code, size_of  # noqa: PLC0415 - loads on first use
 
     (name,) = selected(table, 1)
     size = size_of(table, name)
@@ -258,13 +258,13 @@ def _item_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN
 
 
 def _first_and_second(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - NormalInverseWishart
-    from discreet.statistics_moments import first_and_second  # noqa: PLC0415 - loads on first use
+    from discreet.statistics.moments import first_and_second  # noqa: PLC0415 - loads on first use
 
     return first_and_second(table, model, n)
 
 
 def _second(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - BayesianLinearRegression
-    from discreet.statistics_moments import second  # noqa: PLC0415
+    from discreet.statistics.moments import second  # noqa: PLC0415
 
     return second(table, model, n)
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet import cli_options as o
-from discreet.cli_job import Job, model_of, read_job, schema_of
-from discreet.cli_ledger import opened_ledger
-from discreet.cli_show import dump, note, waiting
-from discreet.cli_words import MECHANISMS, one_of, promise
+from discreet.cli import options as o
+from discreet.cli.job import Job, model_of, read_job, schema_of
+from discreet.cli.ledger import opened_ledger
+from discreet.cli.show import dump, note, waiting
+from discreet.cli.words import MECHANISMS, one_of, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,11 +98,11 @@ def fit(
     job.need("data", "schema", "column", "model", "target", "ledger", "out")
     release, opened, folder = released(job)
     if json:
-        from discreet.cli_release import as_json  # noqa: PLC0415
+        from discreet.cli.release import as_json  # noqa: PLC0415
 
         dump(as_json(release, opened, folder))
     else:
-        from discreet.cli_release import show  # noqa: PLC0415
+        from discreet.cli.release import show  # noqa: PLC0415
 
         show(release, opened, folder)
 

@@ -12,15 +12,15 @@ import typer
 from typer.core import TyperGroup
 
 from discreet import __version__
-from discreet.cli_audit import audit
-from discreet.cli_demo import demo
-from discreet.cli_errors import BAD_INPUT, exit_code, one_line, where
-from discreet.cli_fit import fit
-from discreet.cli_ledger import ledger
-from discreet.cli_plan import plan
-from discreet.cli_reproduce import reproduce
-from discreet.cli_schema import schema
-from discreet.cli_show import VERBOSE
+from discreet.cli.audit import audit
+from discreet.cli.demo import demo
+from discreet.cli.errors import BAD_INPUT, exit_code, one_line, where
+from discreet.cli.fit import fit
+from discreet.cli.ledger import ledger
+from discreet.cli.plan import plan
+from discreet.cli.reproduce import reproduce
+from discreet.cli.schema import schema
+from discreet.cli.show import VERBOSE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,7 @@ class Discreet(TyperGroup):
 
 def _report(error: BaseException, words: str, code: int, *, as_json: bool) -> None:
     if as_json:
-        from discreet.cli_show import dump  # noqa: PLC0415 - only when something failed
+        from discreet.cli.show import dump  # noqa: PLC0415 - only when something failed
 
         charge = getattr(error, "receipt_id", None)
         dump({"error": words, "kind": type(error).__name__, "exit_code": code, "charge": charge})

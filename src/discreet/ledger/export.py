@@ -7,13 +7,13 @@ import io
 import json
 from typing import TYPE_CHECKING
 
-from discreet.ledger_amounts import FULL
-from discreet.ledger_chain import canonical
+from discreet.ledger.amounts import FULL
+from discreet.receipts import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from discreet.ledger_chain import Entry, Head
+    from discreet.receipts import Entry, Head
 
 FIELDS = ("position", "kind", "id", "at", "scopes", "guarantee", "amounts", "note", "previous", "hash")
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli_words import MODELS, assignments, one_of
+from discreet.cli.words import MODELS, assignments, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.certificate import in_words
-from discreet.cli_errors import plain
-from discreet.cli_show import heading, say, table
+from discreet.cli.errors import plain
+from discreet.cli.show import heading, say, table
 from discreet.inference.draws import Draws
 from discreet.inference.parameters import named
 from discreet.privacy.words import upward

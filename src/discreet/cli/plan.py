@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet import cli_options as o
-from discreet.cli_errors import REFUSED, decimal, plain, plain_line
-from discreet.cli_job import Job, model_of, read_job, schema_of
-from discreet.cli_show import dump, say, table
-from discreet.cli_words import MECHANISMS, number, one_of, promise
-from discreet.cli_words import relation as neighbours
+from discreet.cli import options as o
+from discreet.cli.errors import REFUSED, decimal, plain, plain_line
+from discreet.cli.job import Job, model_of, read_job, schema_of
+from discreet.cli.show import dump, say, table
+from discreet.cli.words import MECHANISMS, number, one_of, promise
+from discreet.cli.words import relation as neighbours
 
 if TYPE_CHECKING:
     from discreet.families.family import Family

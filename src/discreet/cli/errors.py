@@ -28,11 +28,11 @@ CODES = {
     "discreet.tables.errors:TableError": FAILED,
     "discreet.tables.errors:MissingExtra": FAILED,
     "discreet.release:BrokenRelease": FAILED,
-    "discreet.ledger_chain:TamperedError": FAILED,
-    "discreet.ledger_chain:LedgerUnavailableError": FAILED,
-    "discreet.ledger_chain:LedgerError": BAD_INPUT,
+    "discreet.receipts:TamperedError": FAILED,
+    "discreet.receipts:LedgerUnavailableError": FAILED,
+    "discreet.receipts:LedgerError": BAD_INPUT,
 }
-HOME = str(Path(__file__).parent)
+HOME = str(Path(__file__).parent.parent)  # the package
 WITHHELD = "its own words are withheld, because they may quote rows; --debug shows where it happened"
 
 

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet import cli_options as o
-from discreet.cli_job import load_schema
-from discreet.cli_show import dump, say, table
+from discreet.cli import options as o
+from discreet.cli.job import load_schema
+from discreet.cli.show import dump, say, table
 
 schema = typer.Typer(
     name="schema",

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from discreet import cli_options as o
-from discreet.cli_show import dump, say, stepping, table
+from discreet.cli import options as o
+from discreet.cli.show import dump, say, stepping, table
 from discreet.experiments.registry import EXPERIMENTS, find
 
 reproduce = typer.Typer(

@@ -14,17 +14,8 @@ from typing import TYPE_CHECKING, final
 from sqlalchemy import BigInteger, Connection, Engine, bindparam, insert, inspect, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from discreet.ledger_amounts import FULL, Tariff
-from discreet.ledger_chain import (
-    GENESIS,
-    Entry,
-    Head,
-    LedgerError,
-    LedgerUnavailableError,
-    canonical,
-    entry_after,
-)
-from discreet.ledger_schema import (
+from discreet.ledger.amounts import FULL, Tariff
+from discreet.ledger.schema import (
     ENTRIES,
     LEDGER,
     SCOPES,
@@ -36,6 +27,15 @@ from discreet.ledger_schema import (
     write_ahead,
 )
 from discreet.privacy.serial import from_json
+from discreet.receipts import (
+    GENESIS,
+    Entry,
+    Head,
+    LedgerError,
+    LedgerUnavailableError,
+    canonical,
+    entry_after,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,0 +1,1 @@
+"""Private Markov chains: kernels (init, step), each with a guarantee."""

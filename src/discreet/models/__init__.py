@@ -1,0 +1,1 @@
+"""What users fit beyond one family: counts over many cells, and what they mean together."""
