@@ -29,6 +29,7 @@ _HOME = {
     "concentrated": "concentrated:ConcentratedPosterior",
     "one_posterior_sample": "one_posterior_sample:OnePosteriorSample",
     "noisy_statistics": "noisy_statistics:NoisyStatistics",
+    "noisy_counts": "noisy_counts:NoisyCounts",
     "posterior_draws": "posterior:PosteriorDraws",
     "statistical_query": "statistical_query:StatisticalQuery",
     "laplace_query": "statistical_query:LaplaceQuery",
