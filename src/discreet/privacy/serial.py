@@ -9,9 +9,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.privacy.composition import Composition, Worst
+from discreet.privacy.couplings import GaussianShift, LaplaceShift, TwoSteps
 from discreet.privacy.curves import GroupCurve, GroupProfile, Points, Unbounded
 from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.mixtures import GaussianMixtureCurve, GaussianMixtureProfile
 from discreet.privacy.pairs import (
     BetaPairs,
     BetaSidePairs,
@@ -64,6 +66,11 @@ _INSIDE = {
     "GammaRatePairs": _plain(GammaRatePairs, "rate", "gap", "shape"),
     "BetaSidePairs": _plain(BetaSidePairs, "fixed", "moving", "gap"),
     "NormalPair": _plain(NormalPair, "mu_squared"),
+    "TwoSteps": _plain(TwoSteps, "first", "second", "distance", "lipschitz"),
+    "GaussianShift": _plain(GaussianShift, "sigma"),
+    "LaplaceShift": _plain(LaplaceShift, "scale"),
+    "GaussianMixtureCurve": _plain(GaussianMixtureCurve, "parts"),
+    "GaussianMixtureProfile": _plain(GaussianMixtureProfile, "parts"),
 }
 _FORMS = {**_PROMISES, **_INSIDE}
 
