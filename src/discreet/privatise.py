@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet import __version__
-from discreet.inference.draws import Draws
-from discreet.mechanisms.registry import MECHANISMS
+from discreet.inference.draws import released
+from discreet.mechanisms.registry import MECHANISMS, OF_COUNTS, OF_FAMILIES
+from discreet.models.count_model import CountModel
 from discreet.privacy.filters import Overspent
 from discreet.privacy.grouping import per_draw, per_row
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved
@@ -53,9 +54,9 @@ class Interrupted(KeyboardInterrupt):
 
 def privatise(
     table: Table,
-    model: Family,
+    model: Family | CountModel,
     *,
-    mechanism: str = "noisy_statistics",
+    mechanism: str | None = None,
     target: Guarantee,
     ledger: Ledger,
     scope: str | Sequence[str] | None = None,
@@ -69,7 +70,8 @@ def privatise(
 
     Schema, model, mechanism and target are checked, and the knob is found, before anything is charged. The
     charge is durable before the first private value is read, and is kept whatever happens later. What is
-    charged is the mechanism's own guarantee or, where the budget does not admit that, the target.
+    charged is the mechanism's own guarantee or, where the budget does not admit that, the target. Without a
+    mechanism it is the first of `offered(model)`: noise on the statistic, which pays once and is read freely.
 
     The same `charge_id` again, with the same promise and scope, pays nothing: if no draw was ever made under
     it (a crash, Ctrl-C, a failed read) the release is computed now; if one was, it is refused, since a second
@@ -77,14 +79,14 @@ def privatise(
     before the draw, so of two processes with one id only one gets a release.
     """
     statistic = bounded(table, model, target.relation)
-    ready = calibrated(mechanism, statistic, target, draws=draws, **options)
+    ready = calibrated(mechanism or offered(model)[0], statistic, target, draws=draws, **options)
     own = promised(ready, statistic.rows_per_unit, target)
     receipt = pay(ledger, (own, target), scope=scope, charge_id=charge_id, note=note)
     value = kept(receipt, lambda: computed(statistic, ready, ledger, receipt, source))
     return Release(
         value=value,
-        model=model,
-        mechanism=mechanism,
+        model=statistic.model,
+        mechanism=getattr(ready, "one", ready).name,
         parameters=parameters(ready),
         theorem=ready.theorem,
         guarantee=own,
@@ -95,14 +97,20 @@ def privatise(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         receipt=replace(receipt, computed=True),
         seeded=source is not None and source.seeded,
-        **provenance(table),
+        **provenance(statistic.table),
     )
 
 
 # ── before the charge ───────────────────────────────────────────────────────────────────────────────
 
-POSTERIORS = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")
+POSTERIORS = OF_FAMILIES
 SEVERAL = ("direct", "diffused", "concentrated")  # mechanisms that may release q draws at once
+UNITS = "rows_per_unit"  # what calibrate is called with where it knows groups better than the group rule
+
+
+def offered(model: Family | CountModel) -> tuple[str, ...]:
+    """Name the mechanisms for such a model, the default first."""
+    return OF_COUNTS if isinstance(model, CountModel) else OF_FAMILIES
 
 
 def calibrated(
@@ -114,8 +122,12 @@ def calibrated(
     **options: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401 - a mechanism of POSTERIORS
     """Find the knob for one row and one draw, so that a unit and all draws together get the target."""
-    if mechanism not in POSTERIORS:
-        raise ValueError(f"no posterior mechanism is called {mechanism!r}; there are {', '.join(POSTERIORS)}")
+    known = offered(statistic.model)
+    if mechanism not in known:
+        raise ValueError(
+            f"no posterior mechanism for {type(statistic.model).__name__} is called {mechanism!r}; there "
+            f"{'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+        )
     if draws != 1 and mechanism not in SEVERAL:
         raise ValueError(
             f"{mechanism} makes one release a charge: leave draws out; noisy statistics are then sampled "
@@ -123,8 +135,10 @@ def calibrated(
         )
     calibrate: Any = MECHANISMS[mechanism].calibrate  # type: ignore[attr-defined]
     _refuse_strangers(mechanism, calibrate, options)
-    row = per_row(per_draw(target, draws), statistic.rows_per_unit)
-    one = calibrate(statistic.model, n=statistic.n, target=row, **options)
+    each, k = per_draw(target, draws), statistic.rows_per_unit
+    if UNITS in inspect.signature(calibrate).parameters:
+        return calibrate(statistic.model, n=statistic.n, target=each, rows_per_unit=k, **options)
+    one = calibrate(statistic.model, n=statistic.n, target=per_row(each, k), **options)
     return one if draws == 1 else one.draws(draws)
 
 
@@ -133,7 +147,7 @@ def _refuse_strangers(mechanism: str, calibrate: Callable[..., Any], options: di
     known = {
         name: p.default is inspect.Parameter.empty
         for name, p in inspect.signature(calibrate).parameters.items()
-        if name not in {"model", "n", "target"}
+        if name not in {"model", "n", "target", UNITS}
     }
     missing = [name for name, needed in known.items() if needed and name not in options]
     if not set(options) <= set(known) or missing:
@@ -254,16 +268,13 @@ def computed(
     ledger: Ledger,
     receipt: Receipt,
     source: Source | None,
-) -> Any:  # noqa: ANN401 - NoisyRelease or Draws
+) -> Any:  # noqa: ANN401 - NoisyRelease, NoisyCells or Draws
     """Read, claim the charge for good, draw: whoever comes second under one charge id draws nothing."""
     counted = statistic.read()
     ledger.mark_computed(receipt.id)
     count = {"count": counted.n} if statistic.relation is ADD_REMOVE else {}
-    drawn = ready.release(counted.values, source, **count)
-    return (
-        drawn
-        if ready.name == "noisy_statistics"
-        else Draws.of(statistic.model, drawn, several=hasattr(ready, "q"))
+    return released(
+        ready.release(counted.values, source, **count), statistic.model, several=hasattr(ready, "q")
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Family
     from discreet.inference.draws import Draws
+    from discreet.mechanisms.noisy_cells import NoisyCells
     from discreet.mechanisms.noisy_release import NoisyRelease
     from discreet.privacy.guarantee import Guarantee, Relation
     from discreet.receipts import Receipt
@@ -39,8 +40,8 @@ class BrokenRelease(ValueError):  # noqa: N818 - what was found, in the user's w
 class Release:
     """A frozen record. Everything that is read from it is post-processing and costs nothing."""
 
-    value: NoisyRelease | Draws
-    model: Family  # the prior
+    value: NoisyRelease | NoisyCells | Draws
+    model: Any  # the prior: a Family, or a CountModel
     mechanism: str
     parameters: tuple[tuple[str, Any], ...]  # the knobs, as JSON values, by name
     theorem: str

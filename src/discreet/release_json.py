@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.families.parameters import Rational
 from discreet.families.registry import FAMILIES
 from discreet.inference.draws import Draws
+from discreet.mechanisms.noisy_cells import NoisyCells
 from discreet.mechanisms.noisy_release import NoisyRelease
+from discreet.models.registry import MODELS
 from discreet.privacy.serial import from_json, number_from_json, number_to_json, to_json
 from discreet.receipts import Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from discreet.families.family import Family
+    from discreet.models.count_model import CountModel
     from discreet.release import Release
 
 Json = dict[str, Any]
@@ -100,18 +104,30 @@ def _rich(data: Any) -> Any:  # noqa: ANN401
 # ── models ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def model_to_json(model: Family) -> Json:
-    """Write the family's name and its constructor's arguments."""
-    names = {f.name: model.spelled.get(f.name, f.name) for f in fields(model)}
+def model_to_json(model: Family | CountModel) -> Json:
+    """Write the name of the family or model and its constructor's arguments."""
+    spelled: dict[str, str] = getattr(model, "spelled", {})
+    names = {f.name: spelled.get(f.name, f.name) for f in fields(model)}
     return {"family": model.name, **{names[f.name]: plain(getattr(model, f.name)) for f in fields(model)}}
 
 
-def model_from_json(data: Mapping[str, Any]) -> Family:
-    name = data.get("family")
-    if name not in FAMILIES:
-        raise ValueError(f"unknown family {name!r}; known: {', '.join(FAMILIES)}")
-    arguments = {argument: _rich(value) for argument, value in data.items() if argument != "family"}
-    return FAMILIES[str(name)](**arguments)
+def model_from_json(data: Mapping[str, Any]) -> Family | CountModel:
+    name, given = str(data.get("family")), {key: value for key, value in data.items() if key != "family"}
+    if name in FAMILIES:
+        return FAMILIES[name](**{key: _rich(value) for key, value in given.items()})
+    if name in MODELS:
+        kind = MODELS[name]
+        return kind(**{key: _argument(kind, key, value) for key, value in given.items()})
+    raise ValueError(f"unknown family {name!r}; known: {', '.join((*FAMILIES, *MODELS))}")
+
+
+def _argument(kind: type[CountModel], name: str, value: Any) -> Any:  # noqa: ANN401
+    """Read an argument of a model of counts: a rational where the field is one; names stay names."""
+    return number_from_json(value) if isinstance(vars(kind).get(name), Rational) else _tuples(value)
+
+
+def _tuples(data: Any) -> Any:  # noqa: ANN401
+    return tuple(_tuples(part) for part in data) if isinstance(data, list) else data
 
 
 # ── released values ─────────────────────────────────────────────────────────────────────────────────
@@ -141,6 +157,31 @@ def _(value: Draws) -> Json:
     return {"kind": "draws", "values": plain(value.values)}
 
 
+@value_to_json.register(NoisyCells)
+def _(value: NoisyCells) -> Json:
+    return {
+        "kind": "noisy_counts",
+        "noisy": value.noisy.tolist(),
+        "n": value.n,
+        "noise": value.noise,
+        "scales": plain(value.scales),
+        "guarantee": to_json(value.guarantee),
+        "seeded": value.seeded,
+    }
+
+
+def _cells(data: Mapping[str, Any], model: Any) -> NoisyCells:  # noqa: ANN401 - a CountModel
+    return NoisyCells(
+        model=model,
+        noisy=np.array(data["noisy"]),
+        n=data["n"],
+        noise=data["noise"],
+        scales=tuple(number_from_json(scale) for scale in data["scales"]),
+        guarantee=from_json(data["guarantee"]),
+        seeded=data["seeded"],
+    )
+
+
 def _noisy(data: Mapping[str, Any], model: Family) -> NoisyRelease:
     return NoisyRelease(
         model=model,
@@ -158,7 +199,11 @@ def _draws(data: Mapping[str, Any], model: Family) -> Draws:
     return Draws.of(model, data["values"], several=True)
 
 
-_VALUES = {"noisy_statistics": _noisy, "draws": _draws}
+_VALUES: dict[str, Callable[[Mapping[str, Any], Any], Any]] = {
+    "noisy_statistics": _noisy,
+    "noisy_counts": _cells,
+    "draws": _draws,
+}
 
 
 # ── the release ─────────────────────────────────────────────────────────────────────────────────────

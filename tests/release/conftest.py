@@ -23,6 +23,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Statistic:
+    table: Any = field(repr=False, compare=False)
     model: Any
     relation: Any
     n: int | None
@@ -51,7 +52,7 @@ class InMemory:
 
     def bounded(self, model, relation):
         public = (self.n or len(self.data)) if relation is SUBSTITUTE else None
-        return Statistic(model, relation, public, self.rows_per_unit, self.data, self.events)
+        return Statistic(self, model, relation, public, self.rows_per_unit, self.data, self.events)
 
 
 @pytest.fixture(autouse=True)

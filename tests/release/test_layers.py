@@ -8,7 +8,10 @@ import pytest
 import discreet
 
 FORBIDDEN = ("discreet.tables", "discreet.statistics", "discreet.ledger", "discreet.privatise")
-PURE = ("discreet.mechanisms.noisy_release",)  # the released value, and nothing that draws
+PURE = (  # the released values, and nothing that draws
+    "discreet.mechanisms.noisy_release",
+    "discreet.mechanisms.noisy_cells",
+)
 RIGHT = [
     "discreet.release",
     "discreet.certificate",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from discreet.inference.cell_posteriors import cell_posterior
 from discreet.inference.draws import Draws
+from discreet.mechanisms.noisy_cells import NoisyCells
 from discreet.mechanisms.noisy_release import NoisyRelease
 
 if TYPE_CHECKING:
     from discreet.families.family import Family
+    from discreet.models.count_model import CountModel
 
 
 @singledispatch
@@ -22,6 +25,11 @@ def posterior(value: object, *, model: Family | None = None, reading: str = "nai
 @posterior.register(NoisyRelease)
 def _(value: NoisyRelease, *, model: Family | None = None, reading: str = "naive") -> Any:  # noqa: ANN401
     return value.posterior(model=model, reading=reading)
+
+
+@posterior.register(NoisyCells)
+def _(value: NoisyCells, *, model: CountModel | None = None, reading: str = "noise_aware") -> Any:  # noqa: ANN401
+    return cell_posterior(value, model=model, reading=reading)
 
 
 @posterior.register(Draws)

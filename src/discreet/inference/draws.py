@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
+from discreet.mechanisms.noisy_cells import NoisyCells
+from discreet.mechanisms.noisy_release import NoisyRelease
+
 if TYPE_CHECKING:
     from discreet.families.family import Family, Floats
+    from discreet.models.count_model import CountModel
 
 Nested = float | tuple["Nested", ...]
 
@@ -65,6 +70,20 @@ class Draws:
             "private as the data. Intervals need mechanism='noisy_statistics', which pays once and is then "
             "read freely"
         )
+
+
+@singledispatch
+def released(drawn: Any, model: Family | CountModel, *, several: bool) -> Any:  # noqa: ANN401
+    """Turn what a mechanism drew into what is released: θ (one, or several in a row) as Draws."""
+    return Draws.of(model, drawn, several=several)  # type: ignore[arg-type]  # of counts: a value of their own
+
+
+@released.register(NoisyRelease)
+@released.register(NoisyCells)
+def _(drawn: Any, model: Family | CountModel, *, several: bool) -> Any:  # noqa: ANN401
+    """Noisy statistics carry their model and their noise, and are released as they are."""
+    del model, several
+    return drawn
 
 
 def _nested(values: list[Any]) -> tuple[Nested, ...]:

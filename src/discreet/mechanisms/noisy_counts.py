@@ -39,8 +39,8 @@ ROUNDING = 1e-9  # shares that are written as decimals add up to 1 only nearly; 
 class NoisyCounts(Mechanism):
     """Ĉ_t = C_t + noise of scale s_t for each table t: one record moves every table, so the costs compose.
 
-    A table moves by L1 = L2² = 1 when a record is added, 2 when one is substituted. Laplace: ε_t = Δ₁/b_t, and
-    the tightest composition of those; Gaussian: μ² = ΣΔ₂²/σ_t² [DRS22 Cor. 3.3]; discrete Gaussian:
+    A table moves by L1 = L2² = 1 when a record is added, 2 when one is substituted. Laplace: ε_t = Δ₁/b_t,
+    composed as tightly as is proved; Gaussian: μ² = ΣΔ₂²/σ_t² [DRS22 Cor. 3.3]; discrete Gaussian:
     ρ = ΣΔ₂²/(2σ_t²) [Bun, Steinke 2016 Lemma 2.3].
     """
 

@@ -35,6 +35,9 @@ _HOME = {
     "laplace_query": "statistical_query:LaplaceQuery",
     "gaussian_query": "statistical_query:GaussianQuery",
 }
+# What privatise may be asked for, by what it is the posterior of; the default first.
+OF_FAMILIES = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")
+OF_COUNTS = ("noisy_counts",)
 _NAME = {home.partition(":")[2]: name for name, home in _HOME.items()}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
@@ -25,6 +26,7 @@ from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.families.normal_mean import NormalMean
 from discreet.families.records import LARGEST, Lattice, refuse_overflow
+from discreet.models.count_model import CountModel
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.tables.errors import TableError, guarded
 from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     Query = Callable[[], "Counted"]
     Builder = Callable[[Table, Any, int | None], Query]
+    Model = Family | CountModel
 
 MOST_RECORDS = 2**32  # what a private number of records is taken to be below, where overflow is ruled out
 FEW = 24  # codes that are counted side by side for each unit
@@ -59,7 +62,7 @@ class BoundedStatistic:
     """A statistic, unread. Only `read` touches values, and it is called after the charge."""
 
     table: Table
-    model: Family
+    model: Model
     relation: Relation
     n: int | None  # public, or None
     query: Query = field(repr=False)
@@ -82,15 +85,29 @@ class BoundedStatistic:
         return checked(guarded("reading the statistic", self.query), self.n)
 
 
-def bounded(table: Table, model: Family, relation: Relation = SUBSTITUTE) -> BoundedStatistic:
+def bounded(table: Table, model: Model, relation: Relation = SUBSTITUTE) -> BoundedStatistic:
     """Prepare model.statistic of the table's selected columns, under a relation that the table supports."""
     table.relation_for(relation)
-    builder = BUILDERS.get(type(model))
+    table, model = fitted(model, table)
+    builder = next((BUILDERS[kind] for kind in type(model).__mro__ if kind in BUILDERS), None)
     if builder is None:
         known = ", ".join(family.__name__ for family in BUILDERS)
         raise TypeError(f"no statistic is registered for {type(model).__name__}; known: {known}")
     n = table.size() if relation is SUBSTITUTE else None
     return BoundedStatistic(table, model, relation, n, builder(table, model, n))
+
+
+@singledispatch
+def fitted(model: Any, table: Table) -> tuple[Table, Any]:  # noqa: ANN401 - a Family as it is
+    """Return the table with the columns that the model reads, and the model knowing their sizes."""
+    return table, model
+
+
+@fitted.register(CountModel)
+def _(model: CountModel, table: Table) -> tuple[Table, CountModel]:
+    from discreet.statistics.cells import bound  # noqa: PLC0415 - loads on first use
+
+    return bound(table, model)
 
 
 def of_rows(one: Sensitivity, k: int) -> Sensitivity:
@@ -269,6 +286,12 @@ def _second(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 -
     return second(table, model, n)
 
 
+def _cells(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401, ARG001 - a CountModel
+    from discreet.statistics.cells import cells  # noqa: PLC0415
+
+    return cells(table, model)
+
+
 # --- what the shapes share ------------
 def selected(table: Table, count: int) -> tuple[str, ...]:
     if len(table.columns) != count:
@@ -313,7 +336,7 @@ def summed_codes(units: Any, size: int) -> Callable[[], list[int]]:  # noqa: ANN
     return lambda: list(get().values())
 
 
-BUILDERS: dict[type[Family], Builder] = {
+BUILDERS: dict[type[Model], Builder] = {
     BetaBernoulli: _total,
     BetaBinomial: _total,
     BetaGeometric: _total,
@@ -325,5 +348,6 @@ BUILDERS: dict[type[Family], Builder] = {
     DirichletMultinomial: _item_counts,
     NormalInverseWishart: _first_and_second,
     BayesianLinearRegression: _second,
+    CountModel: _cells,
 }
 __all__ = ["BoundedStatistic", "Categorical", "Counted", "bounded"]

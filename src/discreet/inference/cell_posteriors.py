@@ -1,0 +1,45 @@
+"""Noisy counts → posterior of the model: each model has its reader. Post-processing: costs nothing."""
+
+from __future__ import annotations
+
+import importlib
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.noisy_cells import NoisyCells
+    from discreet.models.count_model import CountModel
+
+# model → module:function of (NoisyCells, model, reading); loaded when the first posterior is asked for
+READERS = {
+    "naive_bayes": "naive_bayes:read",
+}
+READINGS = ("noise_aware", "naive")
+
+
+def cell_posterior(
+    cells: NoisyCells, *, model: CountModel | None = None, reading: str = "noise_aware"
+) -> Any:  # noqa: ANN401
+    """Read noisy counts, also under another prior over the same tables; the same each time."""
+    prior = cells.model if model is None else _refitted(model, cells.model)
+    if reading not in READINGS:
+        raise ValueError(f"unknown reading {reading!r}; known: {', '.join(READINGS)}")
+    return _read(cells, prior, reading)
+
+
+def _refitted(model: CountModel, released: CountModel) -> CountModel:
+    bound = model if model.sizes or model.columns != released.columns else model.bind(released.size_of)
+    if type(bound) is not type(released) or bound.sizes == () or bound.cells != released.cells:
+        raise ValueError(
+            f"the release holds the tables of {released!r}: read it under a prior of that kind, over the "
+            "same columns"
+        )
+    return bound
+
+
+@lru_cache(maxsize=8)
+def _read(cells: NoisyCells, model: CountModel, reading: str) -> Any:  # noqa: ANN401
+    if model.name not in READERS:
+        raise TypeError(f"no posterior is known for {type(model).__name__}; known: {', '.join(READERS)}")
+    module, _, function = READERS[model.name].partition(":")
+    return getattr(importlib.import_module(f"discreet.inference.{module}"), function)(cells, model, reading)
