@@ -17,20 +17,23 @@ from discreet.cli import options as o
 from discreet.cli.job import Job, model_of, read_job, schema_of
 from discreet.cli.ledger import opened_ledger
 from discreet.cli.show import dump, note, waiting
-from discreet.cli.words import MECHANISMS, one_of, promise
+from discreet.cli.words import MECHANISMS, one_of, promise, relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from discreet.ledger import Ledger
     from discreet.release import Release
+    from discreet.tables.schema import Schema
+    from discreet.tables.table import Table
 
 
 def fit(
     data: Annotated[
         str | None,
         typer.Argument(
-            metavar="DATA|JOB.toml", help="Parquet, CSV, a DuckDB file, a postgresql:// URL, or a job."
+            metavar="DATA|JOB.toml",
+            help="Parquet, CSV, a DuckDB file, a postgresql:// or spark:// URL, or a job.",
         ),
     ] = None,
     *,
@@ -51,6 +54,8 @@ def fit(
     rows_per_unit: Annotated[int | None, typer.Option(help="How many rows of one unit count.")] = None,
     table: Annotated[str | None, typer.Option(help="The table, where DATA is a database.")] = None,
     n: Annotated[int | None, typer.Option(help="The public number of records; counted if left out.")] = None,
+    derive: o.Derive = None,
+    where: o.Keep = None,
     draws: Annotated[
         int | None, typer.Option(help="Posterior draws to release at once (draw mechanisms).")
     ] = None,
@@ -72,7 +77,20 @@ def fit(
           --prior 'alpha=6,beta=12' --target approx:0.5,1e-6 --ledger budget.db --out smokers
       discreet fit visits.csv --schema visits.toml --column ward --model dirichlet_categorical \\
           --prior alpha=1 --mechanism diffused --target renyi:2,0.1 --ledger budget.db --out wards
+      discreet fit visits.parquet --schema visits.toml --derive 'band = age.cut([18, 65])' --column band \\
+          --where 'ward in ["A", "B"] and not smoker' --relation add_remove --model dirichlet_categorical \\
+          --prior alpha=1 --target pure:0.5 --ledger kept.db --out bands
       discreet fit job.toml --out second-try
+
+    \b
+    Expressions (--derive, --where) read one row, are never run as code, and know these words:
+      age >= 65         18 <= age < 65          age.between(18, 64)     columns against public values
+      ward == "A"       ward in ["A", "B"]      ward not in ["C"]       declared levels only
+      smoker and not (age < 18 or visits > 3)                           & | ~ too, with brackets
+      age.cut([18, 65])         three categories: below 18, 18 to 65, from 65
+      1.8 * celsius + 32        one column and numbers; bounds follow from the schema
+      col("any name")           a column whose name is no plain word
+    How many rows a predicate keeps is private: --where needs --relation add_remove, and a budget with it.
 
     \b
     A job file has the same names:
@@ -84,6 +102,8 @@ def fit(
       target = "approx:0.5,1e-6"
       ledger = "budget.db"
       out = "smokers"
+      derive = { band = "age.cut([18, 65])" }     # if wanted
+      where = ["age >= 18", "not smoker"]         # if wanted; all must hold
 
     \b
     Exit codes: 0 released, 1 refused (nothing read), 2 bad input, 3 the engine failed, 4 interrupted.
@@ -92,7 +112,7 @@ def fit(
         "schema": schema, "column": column, "model": model, "prior": prior, "mechanism": mechanism,
         "options": option, "target": target, "relation": relation, "ledger": ledger, "scope": scope,
         "out": out, "unit": unit, "rows_per_unit": rows_per_unit, "table": table, "n": n, "draws": draws,
-        "charge_id": charge_id, "note": note, "seed": seed,
+        "charge_id": charge_id, "note": note, "seed": seed, "derive": derive, "where": where,
     }  # fmt: skip
     job = read_job(data, given)
     job.need("data", "schema", "column", "model", "target", "ledger", "out")
@@ -111,20 +131,17 @@ def released(job: Job) -> tuple[Release, Ledger, Path]:
     """Walk the line: table, model, target, ledger, charge, release, folder."""
     folder = free(Path(str(job.out)))
     declared = schema_of(job)
-    model = model_of(job, declared)
     target = promise(str(job.target), job.relation)
     mechanism = one_of("posterior mechanism", job.mechanism, MECHANISMS)
 
     from discreet.privatise import privatise  # noqa: PLC0415 - loaded on use, not for --help
     from discreet.sampling.source import SeededSource  # noqa: PLC0415
-    from discreet.tables.table import Table  # noqa: PLC0415
 
     note("opening the ledger")
     opened = opened_ledger(str(job.ledger), (job.scope or ("default",))[0])
     note(f"opening the table by names and types; schema {declared.hash}")
-    table = Table.open(
-        job.data, schema=declared, unit=job.unit, rows_per_unit=job.rows_per_unit, table=job.table, n=job.n
-    )
+    table = opened_table(job, declared)
+    model = model_of(job, table.schema)
     note(f"calibrating {mechanism}, then charging, then reading")
     with waiting("calibrating, charging, reading, releasing"):
         release = privatise(
@@ -142,6 +159,27 @@ def released(job: Job) -> tuple[Release, Ledger, Path]:
         )
     note(f"charged {release.receipt.id}; writing {folder}")
     return release, opened, saved(release, opened, folder)
+
+
+def opened_table(job: Job, declared: Schema) -> Table:
+    """Open the table, derive columns, keep rows: all of it by names and types alone."""
+    from discreet.cli.sources import source_of  # noqa: PLC0415
+    from discreet.tables.table import Table  # noqa: PLC0415
+
+    if job.where and relation(job.relation).value == "substitute":
+        raise ValueError(
+            "--where makes the number of rows private: add --relation add_remove, and charge a ledger or "
+            "scope that was started with --relation add_remove"
+        )
+    source, name = source_of(str(job.data), job.table)
+    table = Table.open(
+        source, schema=declared, unit=job.unit, rows_per_unit=job.rows_per_unit, table=name, n=job.n
+    )
+    if not (job.derive or job.where):
+        return table
+    from discreet.cli.expressions import selected  # noqa: PLC0415
+
+    return selected(table, job.derive, job.where)
 
 
 def free(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.words import MODELS, assignments, one_of
+from discreet.cli.words import MODELS, assignments, derivations, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +41,8 @@ class Job:
     rows_per_unit: int | None = None
     table: str | None = None
     n: int | None = None
+    derive: Mapping[str, str] = field(default_factory=dict)
+    where: tuple[str, ...] = ()
     draws: int = 1
     charge_id: str | None = None
     note: str = ""
@@ -72,7 +74,18 @@ def read_job(first: str | None, given: Mapping[str, Any]) -> Job:
         if name in merged:
             value = merged[name]
             merged[name] = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
-    return Job(**merged)
+    return Job(**{**merged, **_selection(merged.get("derive", {}), merged.get("where", ()))})
+
+
+def _selection(derive: Any, where: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the file holds
+    """Hold both to texts; what they say is read when the table is open."""
+    named = derive if isinstance(derive, dict) else derivations(derive)
+    predicates = (where,) if isinstance(where, str) else tuple(where)
+    if not all(isinstance(text, str) for text in (*named.values(), *predicates)):
+        raise ValueError(
+            "derive and where hold texts: where = 'age >= 65', derive = { band = 'age.cut([18, 65])' }"
+        )
+    return {"derive": named, "where": predicates}
 
 
 def _load(path: Path) -> dict[str, Any]:

@@ -67,6 +67,14 @@ Options = Annotated[
         help="An option of the mechanism, e.g. noise=discrete_gaussian, truncation=0.05. Repeatable.",
     ),
 ]
+Derive = Annotated[
+    list[str] | None,
+    typer.Option(metavar="'NAME = EXPR'", help="A column computed row by row; see above. Repeatable."),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(metavar="EXPR", help="Keep only rows for which this holds; see above. Repeatable."),
+]
 Scope = Annotated[str, typer.Option(help="The scope of the ledger: a table, an analyst, a project.")]
 Where = Annotated[str, typer.Argument(metavar="LEDGER", help="An SQLite file or a postgresql:// URL.")]
 Seed = Annotated[

@@ -13,6 +13,7 @@ import typer
 from discreet.cli import options as o
 from discreet.cli.job import load_schema
 from discreet.cli.show import dump, say, table
+from discreet.cli.sources import source_of
 
 schema = typer.Typer(
     name="schema",
@@ -27,7 +28,7 @@ Examples:
 )
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="Parquet, CSV, a DuckDB file or a postgresql:// URL.")
+    str, typer.Argument(metavar="DATA", help="Parquet, CSV, a DuckDB file, a postgresql:// or spark:// URL.")
 ]
 InBase = Annotated[str | None, typer.Option("--table", help="The table, where DATA is a database.")]
 
@@ -51,7 +52,8 @@ def init(
 
     from discreet.tables.template import schema_template  # noqa: PLC0415 - loaded on use, not for --help
 
-    text = schema_template(data, table=in_base)
+    source, name = source_of(data, in_base)
+    text = schema_template(source, table=name)
     if out is not None:
         out.write_text(text, encoding="utf-8")
     if json:
@@ -84,7 +86,8 @@ def check(
     if data is not None:
         from discreet.tables.table import Table  # noqa: PLC0415
 
-        Table.open(data, schema=declared, table=in_base)
+        source, name = source_of(data, in_base)
+        Table.open(source, schema=declared, table=name)
     if json:
         dump({"valid": True, "hash": declared.hash, "held_against": data, **declared.to_dict()})
         return

@@ -97,6 +97,21 @@ def _table(words: str, what: str) -> dict[str, Any]:
     raise ValueError(f"{what} is written name=value, name=value (lists as [1, 2]); got {words!r}")
 
 
+def derivations(words: str | Sequence[str]) -> dict[str, str]:
+    """Read 'band = age.cut([18, 65])': a name, and the text of what it stands for."""
+    found: dict[str, str] = {}
+    for part in [words] if isinstance(words, str) else words:
+        name, _, text = (piece.strip() for piece in part.partition("="))
+        if not name.isidentifier() or not text or text.startswith("="):
+            raise ValueError(
+                f"--derive is written 'NAME = EXPRESSION', e.g. 'band = age.cut([18, 65])'; got {part!r}"
+            )
+        if name in found:
+            raise ValueError(f"--derive gives {name!r} twice; give each derived column its own name")
+        found[name] = text
+    return found
+
+
 def one_of(what: str, name: str, names: Sequence[str]) -> str:
     """Return a name of the list, also when typed with hyphens; refuse others and list them."""
     plain = name.strip().replace("-", "_")

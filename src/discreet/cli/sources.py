@@ -1,0 +1,53 @@
+"""Where the rows of a command live: any address of `Table.open`, and Spark by the address of its master.
+
+spark://host:7077 and sc://host:15002 (Spark Connect) are clusters, spark://local[2] is this machine, spark://
+is whatever this machine's Spark is configured for. --table is any name that Spark reads: base.visits, or
+files as parquet.`/path`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+SPARK, CONNECT = "spark://", "sc://"
+
+
+def source_of(address: str, table: str | None) -> tuple[Any, str | None]:
+    """Return what Table.open takes, and its table=."""
+    if not address.startswith((SPARK, CONNECT)):
+        return address, table
+    if table is None:
+        raise ValueError("Spark holds many tables: name one with --table, e.g. --table base.visits")
+    return spark_table(address, table), None
+
+
+def spark_table(address: str, table: str) -> Any:  # noqa: ANN401 - an Ibis table, untyped
+    from discreet.tables.errors import guarded  # noqa: PLC0415 - loaded on use, not for --help
+
+    session = guarded("connecting to Spark", lambda: _session(address))
+
+    def look() -> Any:  # noqa: ANN401
+        import ibis  # noqa: PLC0415
+
+        view = f"discreet_{uuid.uuid4().hex}"
+        session.table(table).createOrReplaceTempView(view)
+        return ibis.pyspark.connect(session).table(view)
+
+    return guarded(f"opening the table {table!r} on Spark", look)
+
+
+def _session(address: str) -> Any:  # noqa: ANN401
+    """Join or start a session that keeps its log to itself: the words of a failed task quote rows."""
+    from pyspark.sql import SparkSession  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+
+    builder = SparkSession.builder.config("spark.log.level", "OFF")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
+    master = address.removeprefix(SPARK)
+    if address.startswith(CONNECT):
+        return builder.remote(address).getOrCreate()
+    if master:
+        builder = builder.master(master if master.startswith("local") else address)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
