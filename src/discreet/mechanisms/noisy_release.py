@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
@@ -10,15 +11,17 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.families.dirichlet_law import DirichletLaw
-from discreet.families.family import Family, Floats
 from discreet.families.scalar import ScalarFamily
 from discreet.privacy.guarantee import SUBSTITUTE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.families.family import Family, Floats
     from discreet.privacy.certified import Exact
     from discreet.privacy.guarantee import Guarantee
+
+DEFAULT_READING = "naive"
 
 
 @final
@@ -35,8 +38,18 @@ class NoisyRelease:
     guarantee: Guarantee
     seeded: bool  # drawn from a public seed, hence not private
 
-    def posterior(self, *, model: Family | None = None, project: bool = True, reading: str = "naive") -> Any:  # noqa: ANN401
-        """Read the release, as often as you like, under any prior (`model`) of the same family and bounds."""
+    def posterior(
+        self,
+        *,
+        model: Family | None = None,
+        reading: str = DEFAULT_READING,
+        **options: Any,  # noqa: ANN401 - the reading's own
+    ) -> Any:  # noqa: ANN401 - a Family where it is naive, else what the reading says
+        """Read the release, as often as you like, under any prior (`model`) of the same family and bounds.
+
+        `naive` takes Ŝ for S and returns a member of the family (its option: project);
+        `noise_aware` is the posterior given Ŝ and the law of its noise.
+        """
         prior = self.model if model is None else model
         if prior is not self.model and _encoding(prior) != _encoding(self.model):
             raise ValueError(
@@ -45,7 +58,7 @@ class NoisyRelease:
             )
         if reading not in READINGS:
             raise ValueError(f"unknown reading {reading!r}; known: {', '.join(READINGS)}")
-        return READINGS[reading](self, prior, project)
+        return READINGS[reading](self, prior, **options)
 
 
 def _encoding(model: Family) -> tuple[object, ...]:
@@ -53,20 +66,20 @@ def _encoding(model: Family) -> tuple[object, ...]:
     return type(model), tuple(model.units.tolist()), model.sensitivity(SUBSTITUTE), model.joint_sensitivity()
 
 
-Reading = Callable[[NoisyRelease, Family, bool], Any]
+Reading = Callable[..., Any]  # (release, prior, **options) → posterior
 
 
-def naive(release: NoisyRelease, prior: Family, project: bool) -> Family:  # noqa: FBT001 - a Reading
+def naive(release: NoisyRelease, prior: Family, *, project: bool = True) -> Family:
     """prior.update(proj(Ŝ), n): Ŝ read as if it were S [F16 §3.2]; asymptotically efficient [F16 Thm 4].
 
     The projection is onto the statistics' hull, and without it an Ŝ outside has no posterior and is refused.
     Intervals of this reading under-cover at small n.
     """
-    statistic, n = _decoded(release, prior, project)
+    statistic, n = _decoded(release, prior, project=project)
     return prior.update(prior.project(statistic, n) if project else statistic, n)
 
 
-def _decoded(release: NoisyRelease, prior: Family, project: bool) -> tuple[NDArray[Any], float]:  # noqa: FBT001
+def _decoded(release: NoisyRelease, prior: Family, *, project: bool) -> tuple[NDArray[Any], float]:
     """(Ŝ, n): n as it is public, or as it was noised along."""
     noisy = np.asarray(release.noisy)
     if release.n is not None and not release.joint:
@@ -89,5 +102,17 @@ def _(model: Family, noisy: Floats) -> Floats:
     return np.maximum(noisy, 0)
 
 
-# The seam for other readings of the same release, such as a noise-aware one: name → Reading.
-READINGS: dict[str, Reading] = {"naive": naive}
+def elsewhere(module: str, function: str) -> Reading:
+    """Name a reading that is found on first use: what releases does not depend on how it will be read."""
+
+    def found(release: NoisyRelease, prior: Family, **options: Any) -> Any:  # noqa: ANN401
+        return getattr(importlib.import_module(module), function)(release, prior, **options)
+
+    return found
+
+
+# The seam for readings of one release: name → Reading.
+READINGS: dict[str, Reading] = {
+    "noise_aware": elsewhere("discreet.inference.noise_aware", "noise_aware"),
+    "naive": naive,
+}
