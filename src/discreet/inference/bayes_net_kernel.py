@@ -1,0 +1,202 @@
+# mypy: disable-error-code="untyped-decorator,no-any-return"
+# ruff: noqa: PLR0917, FBT001, NPY002 (numba: arrays and numbers, not objects, and its own generator)
+"""Gibbs over (θ, the records behind the counts), given noisy counts: any DAG, all tables at once.
+
+[Ju, Awan, Gong, Rao 2022, Alg. 1] A record is proposed anew from p(x|θ), so that only the noise is left in
+the ratio: accept with min(1, η(ŷ − N')/η(ŷ − N)), which an ε-private release bounds below by e^−ε. In every
+state the tables are margins of the same records, so what one of them says about another is used.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+    Codes = NDArray[np.int32]
+
+REPLACE, ADD = 0.5, 0.75  # where n is private, a step replaces a record, adds one, or else removes one
+
+
+class Layout(NamedTuple):
+    """Where the cells of node v lie: start[v] + Σ over its edges e of code[parent[e]]·stride[e] + code[v]."""
+
+    start: Integers
+    stop: Integers
+    size: Integers  # number of codes of v, and so the length of a row
+    first: Integers  # edges of v: first[v] … first[v + 1] − 1
+    parent: Integers
+    stride: Integers
+    below: NDArray[np.bool_]  # below[v, w]: w is v, or one of its descendants
+
+
+class Noise(NamedTuple):
+    """ln η(r) = −sharpness·|r| (1/b) or −sharpness·r² (1/(2σ²)) by table; discrete and continuous alike."""
+
+    sharpness: Floats
+    squared: bool
+
+
+@njit(cache=True)
+def row_of(layout: Layout, codes: Codes, v: int) -> int:
+    """Find where the row of v begins that a record's parents select."""
+    row = layout.start[v]
+    for e in range(layout.first[v], layout.first[v + 1]):
+        row += codes[layout.parent[e]] * layout.stride[e]
+    return row
+
+
+@njit(cache=True)
+def pick(chances: Floats, row: int, size: int) -> int:
+    """Draw j with probability θ_j; `chances` are θ summed along each row."""
+    low, high = 0, size - 1
+    u = np.random.random() * chances[row + high]
+    while low < high:
+        middle = (low + high) // 2
+        if chances[row + middle] > u:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(cache=True)
+def propose(chances: Floats, layout: Layout, codes: Codes, cells: Integers) -> None:
+    """Draw x ~ p(x|θ), parents before children."""
+    for v in range(layout.size.size):
+        row = row_of(layout, codes, v)
+        codes[v] = pick(chances, row, layout.size[v])
+        cells[v] = row + codes[v]
+
+
+@njit(cache=True)
+def locate(layout: Layout, codes: Codes, cells: Integers) -> None:
+    """Find the cell of each table that a record falls into."""
+    for v in range(layout.size.size):
+        cells[v] = row_of(layout, codes, v) + codes[v]
+
+
+@njit(cache=True)
+def log_gain(residual: float, step: float, sharpness: float, squared: bool) -> float:
+    """Return ln η(r − step) − ln η(r): what a count that grows by `step` does to the noise."""
+    after = residual - step
+    if squared:
+        return sharpness * (residual * residual - after * after)
+    return sharpness * (abs(residual) - abs(after))
+
+
+@njit(cache=True)
+def accepts(gain: float) -> bool:
+    return gain >= 0.0 or math.log(np.random.random()) < gain
+
+
+@njit(cache=True)
+def replaced(old: Integers, new: Integers, residual: Floats, noise: Noise) -> bool:
+    """Decide a replacement and, where accepted, move it; residuals are ŷ − N."""
+    gain = 0.0
+    for v in range(old.size):
+        if old[v] != new[v]:
+            gain += log_gain(residual[old[v]], -1.0, noise.sharpness[v], noise.squared)
+            gain += log_gain(residual[new[v]], 1.0, noise.sharpness[v], noise.squared)
+    if not accepts(gain):
+        return False
+    for v in range(old.size):
+        residual[old[v]] += 1.0
+        residual[new[v]] -= 1.0
+    return True
+
+
+@njit(cache=True)
+def resized(cells: Integers, step: float, residual: Floats, noise: Noise) -> bool:
+    """Decide whether one record is added (step 1) or removed (−1), under a flat prior on n."""
+    gain = 0.0
+    for v in range(cells.size):
+        gain += log_gain(residual[cells[v]], step, noise.sharpness[v], noise.squared)
+    if not accepts(gain):
+        return False
+    for v in range(cells.size):
+        residual[cells[v]] -= step
+    return True
+
+
+@njit(cache=True)
+def sweep(
+    codes: Codes, n: int, fixed: bool, residual: Floats, chances: Floats, layout: Layout, noise: Noise
+) -> tuple[int, int]:
+    """Make as many moves as there are records; return n and how many were accepted."""
+    nodes = layout.size.size
+    drawn, new, old = np.empty(nodes, np.int32), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    accepted = 0
+    for move in range(max(n, 1)):
+        u = 0.0 if fixed else np.random.random()
+        if u < REPLACE and n > 0:
+            i = move if fixed else np.random.randint(n)
+            locate(layout, codes[i], old)
+            propose(chances, layout, drawn, new)
+            if replaced(old, new, residual, noise):
+                codes[i] = drawn
+                accepted += 1
+        elif REPLACE <= u < ADD and n < codes.shape[0]:
+            propose(chances, layout, drawn, new)
+            if resized(new, 1.0, residual, noise):
+                codes[n] = drawn
+                n += 1
+                accepted += 1
+        elif u >= ADD and n > 0:
+            i = np.random.randint(n)
+            locate(layout, codes[i], old)
+            if resized(old, -1.0, residual, noise):
+                n -= 1
+                codes[i] = codes[n]
+                accepted += 1
+    return n, accepted
+
+
+@njit(cache=True)
+def log_gamma_draw(shape: float) -> float:
+    """Draw ln G, G ~ Gamma(shape), even where G itself underflows: G(a) = G(a + 1)·U^(1/a)."""
+    if shape >= 1.0:
+        return math.log(np.random.gamma(shape, 1.0))
+    return math.log(np.random.gamma(shape + 1.0, 1.0)) + math.log(1.0 - np.random.random()) / shape
+
+
+@njit(cache=True)
+def redraw_row(theta: Floats, shapes: Floats, row: int, size: int) -> None:
+    """θ ~ Dirichlet(shapes) on one row, through logarithms."""
+    top = -np.inf
+    for cell in range(row, row + size):
+        theta[cell] = log_gamma_draw(shapes[cell])
+        top = max(top, theta[cell])
+    total = 0.0
+    for cell in range(row, row + size):
+        theta[cell] = math.exp(theta[cell] - top)
+        total += theta[cell]
+    for cell in range(row, row + size):
+        theta[cell] /= total
+
+
+@njit(cache=True)
+def redraw(theta: Floats, chances: Floats, shapes: Floats, layout: Layout, v: int) -> None:
+    """θ ~ Π Dirichlet(shapes) over the rows of one table, and its sums along each row."""
+    for row in range(layout.start[v], layout.stop[v], layout.size[v]):
+        redraw_row(theta, shapes, row, layout.size[v])
+        chances[row] = theta[row]
+        for cell in range(row + 1, row + layout.size[v]):
+            chances[cell] = chances[cell - 1] + theta[cell]
+
+
+@njit(cache=True)
+def fill(codes: Codes, n: int, residual: Floats, chances: Floats, layout: Layout) -> None:
+    """Draw n records from p(x|θ) and take them off the residuals: where a chain starts."""
+    cells = np.empty(layout.size.size, np.int64)
+    for i in range(n):
+        propose(chances, layout, codes[i], cells)
+        for v in range(cells.size):
+            residual[cells[v]] -= 1.0
