@@ -1,0 +1,204 @@
+"""What a hidden Markov fit says: states, emission tables, transitions, and how far its chains agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from scipy.special import logsumexp
+
+from discreet.inference.hmm_labels import agreement, matched, modal
+from discreet.inference.noise_aware_chains import ess, r_hat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.models.hidden_markov import HiddenMarkov
+
+    Floats = NDArray[np.float64]
+
+AGREED = 0.9  # chains in one mode put this share of cells in the same states …
+SPREADS = 6.0  # … and their mean log joints differ by no more than this many standard deviations of a draw's
+
+
+class Disagreement(ValueError):  # noqa: N818 - a fact about the fit, said in the user's words
+    """One answer was asked of chains that give several; the message says how to choose."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HiddenMarkovPosterior:
+    """Draws (chain, draw, …) of z, θ, A and π₀, every state carrying the same label in all of them."""
+
+    model: HiddenMarkov
+    reading: str  # exact, naive or noise_aware
+    kernel: str
+    z: NDArray[np.int16]  # (chains, draws, R·T)
+    theta: Floats  # (chains, draws, K, ΣK_d)
+    transitions: Floats  # (chains, draws, K+1, K): rows of A and, last, π₀
+    log_joint: Floats  # (chains, all sweeps, warm-up first); comparable between chains of one fit only
+    warm_up: int
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, *, z: Any, theta: Any, transitions: Any, **facts: Any) -> HiddenMarkovPosterior:  # noqa: ANN401
+        """Resolve the labels: every draw of every chain against the likeliest chain's usual path."""
+        states, kept = facts["model"].states, facts["log_joint"][:, facts["warm_up"] :]
+        best = int(kept.mean(axis=1).argmax())
+        reference = z[best, -1]
+        for _ in range(2):  # the last draw first, then what most draws say
+            reference = modal(matched(z[best], theta[best], transitions[best], reference)[0], states)
+        parts = []
+        for i in range(len(z)):
+            own = modal(matched(z[i], theta[i], transitions[i], z[i, -1])[0], states)
+            settled = matched(z[i], theta[i], transitions[i], own)
+            new = matched(own[None], theta[i, :1], transitions[i, :1], reference)[0][0]
+            parts.append(matched(*settled, new))
+        z, theta, transitions = (np.stack(part) for part in zip(*parts, strict=True))
+        return cls(z=z, theta=theta, transitions=transitions, **facts)
+
+    # --- do the chains agree? ------------
+    @cached_property
+    def agreement(self) -> Floats:
+        """(chains, chains): share of cells whose likeliest state is the same after the best matching."""
+        states = self.model.states
+        return agreement([modal(z, states) for z in self.z], states)
+
+    @property
+    def level(self) -> Floats:
+        """Mean log joint of each chain after warm-up; compare it with its own spread, not with 0."""
+        return np.asarray(self.log_joint[:, self.warm_up :].mean(axis=1))
+
+    @cached_property
+    def modes(self) -> tuple[tuple[int, ...], ...]:
+        """Groups of chains that agree, the likeliest group first; more than one means several answers."""
+        left, groups = list(np.argsort(-self.level)), []
+        gap = SPREADS * float(np.median(self._log_joint.std(axis=1)))
+        while left:
+            near = self.level[left[0]] - self.level <= gap
+            group = [int(i) for i in left if near[i] and self.agreement[left[0], i] >= AGREED]
+            groups.append(tuple(group))
+            left = [i for i in left if i not in group]
+        return tuple(groups)
+
+    @property
+    def agreed(self) -> bool:
+        return len(self.modes) == 1
+
+    @cached_property
+    def r_hat(self) -> dict[str, Any]:
+        """R̂ of the log joint and of every state's share of cells; above 1.01 the chains have not mixed."""
+        return {"log_joint": float(r_hat(self._log_joint)), "shares": r_hat(self._shares)}
+
+    @cached_property
+    def ess(self) -> dict[str, Any]:
+        """Effective number of draws, of the same quantities."""
+        return {"log_joint": float(ess(self._log_joint)), "shares": ess(self._shares)}
+
+    @property
+    def _log_joint(self) -> Floats:
+        return self.log_joint[:, self.warm_up :]
+
+    @property
+    def _shares(self) -> Floats:
+        return np.stack([(self.z == k).mean(axis=2) for k in range(self.model.states)], axis=-1)
+
+    def only(self, chains: Sequence[int]) -> HiddenMarkovPosterior:
+        """Return the same fit, told by these chains alone."""
+        pick = list(chains)
+        return replace(
+            self,
+            z=self.z[pick],
+            theta=self.theta[pick],
+            transitions=self.transitions[pick],
+            log_joint=self.log_joint[pick],
+        )
+
+    @property
+    def best(self) -> HiddenMarkovPosterior:
+        """Return the fit as the likeliest group of agreeing chains tells it."""
+        return self.only(self.modes[0])
+
+    # --- what was found; one answer for each chain, never their average ------------
+    @property
+    def cells(self) -> tuple[int, int]:
+        return self.model.chains, self.model.steps
+
+    def assignments(self) -> Floats:
+        """P(z_{r,t} = k) by each chain: (chains, R, T, K)"""
+        shares = np.stack([(self.z == k).mean(axis=1) for k in range(self.model.states)], axis=-1)
+        return shares.reshape(len(self.z), *self.cells, self.model.states)
+
+    def paths(self) -> NDArray[np.int64]:
+        """Likeliest state of each cell by each chain: (chains, R, T)"""
+        return np.asarray(self.assignments().argmax(axis=-1), dtype=np.int64)
+
+    def emissions(self) -> dict[str, Floats]:
+        """Feature → mean emission table by each chain: (chains, K, K_d)"""
+        return self._by_feature(self.theta.mean(axis=1))
+
+    def emission_intervals(self, level: float = 0.9) -> dict[str, Floats]:
+        """Feature → equal-tailed intervals by each chain: (chains, K, K_d, 2)"""
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        return {
+            name: np.stack([np.quantile(part, q, axis=1) for q in tails], axis=-1)
+            for name, part in self._by_feature(self.theta).items()
+        }
+
+    def transition_matrix(self) -> Floats:
+        """Mean of A by each chain: (chains, K, K)"""
+        return np.asarray(self.transitions[:, :, :-1].mean(axis=1))
+
+    def _by_feature(self, table: Floats) -> dict[str, Floats]:
+        parts = np.split(table, self.model.offsets[1:-1], axis=-1)
+        return dict(zip(self.model.features, parts, strict=True))
+
+    # --- what it predicts ------------
+    def log_predictive(self, counts: ArrayLike) -> Floats:
+        """Σ_c ln (1/S) Σ_s ∏_j θ^{(s)}_{z_c,j}^{n_{c,j}} by each chain: held-out records of the same cells."""
+        held = self.model.by_cell(counts).astype(np.float64)
+        return np.array([self._log_predictive(i, held) for i in range(len(self.z))])
+
+    def _log_predictive(self, chain: int, held: Floats) -> float:
+        some = np.flatnonzero(held.sum(axis=1))
+        terms = np.empty((self.z.shape[1], some.size))
+        for s, theta in enumerate(self.theta[chain]):
+            by_state = held[some] @ np.log(np.maximum(theta, 1e-300)).T
+            terms[s] = by_state[np.arange(some.size), self.z[chain, s, some]]
+        return float((logsumexp(terms, axis=0) - np.log(len(terms))).sum())
+
+    def predictive(self) -> dict[str, Floats]:
+        """Feature → law of the next record of each cell by each chain: (chains, R, T, K_d)"""
+        table = np.zeros((len(self.z), self.z.shape[2], self.theta.shape[-1]))
+        for i, s in np.ndindex(self.z.shape[:2]):
+            table[i] += self.theta[i, s][self.z[i, s]] / self.z.shape[1]
+        return {
+            name: part.reshape(len(self.z), *self.cells, -1) for name, part in self._by_feature(table).items()
+        }
+
+    def pooled(self) -> HiddenMarkovPosterior:
+        """All chains as one, if they agree."""
+        if not self.agreed:
+            raise Disagreement(
+                f"the chains found {len(self.modes)} different answers {self.modes}, so their average is none "
+                "of them: read .modes, .agreement and .level, then take .best or .only(chains)"
+            )
+        joined = {name: _joined(getattr(self, name)) for name in ("z", "theta", "transitions")}
+        return replace(self, log_joint=_joined(self._log_joint), warm_up=0, **joined)
+
+    def __str__(self) -> str:
+        low = self.agreement.min()
+        return (
+            f"{self.reading} reading, {len(self.z)} chains by {self.kernel}: "
+            + ("one answer" if self.agreed else f"{len(self.modes)} DIFFERENT ANSWERS {self.modes}")
+            + f" (least agreement {low:.0%}, levels {np.round(self.level, 1).tolist()})"
+            + "".join(f"; {note}" for note in self.notes)
+        )
+
+
+def _joined(array: Any) -> Any:  # noqa: ANN401
+    return array.reshape(1, -1, *array.shape[2:])

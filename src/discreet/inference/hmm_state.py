@@ -1,0 +1,178 @@
+"""One chain of a hidden Markov fit: its arrays, how it moves, and how it is stored bit for bit."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.models.hidden_markov import HiddenMarkov
+
+Arrays = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Emissions(ABC):
+    """What ties a cell's state to what was released of it; the arrays are the chain's own and change in place."""
+
+    model: HiddenMarkov
+    log_theta: NDArray[np.float64]  # (K, Σ K_d)
+
+    @abstractmethod
+    def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Any, power: float) -> None:  # noqa: ANN401
+        """θ (and whatever else is unknown) | z, then the score of every cell and state; likelihood^power."""
+
+    @abstractmethod
+    def log_density(self, z: NDArray[np.int64]) -> float:
+        """ln p(data, θ, … | z)"""
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """All that must be stored for the chain to go on as if never stopped."""
+
+
+@final
+@dataclass(frozen=True)
+class CountEmissions(Emissions):
+    """∏ θ^n with counts taken as they are: the exact ones, or noisy ones clipped at 0 (the naive reading)."""
+
+    counts: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    columns: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, model: HiddenMarkov, counts: NDArray[Any]) -> CountEmissions:
+        values = counts.shape[1]
+        return cls(
+            model,
+            np.zeros((model.states, values)),
+            np.ascontiguousarray(counts, dtype=np.float32),
+            np.array(model.offsets, dtype=np.int64),
+            np.empty((model.states, values)),
+            np.zeros((values, padded(model.states)), dtype=np.float32),
+        )
+
+    def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Any, power: float) -> None:  # noqa: ANN401
+        from discreet.inference.hmm_sweeps import emission_step  # noqa: PLC0415 - numba on first use
+
+        emission_step(
+            rng,
+            self.counts,
+            self.offsets,
+            float(self.model.emission),
+            power,
+            z,
+            self.totals,
+            self.log_theta,
+            self.columns,
+            scores,
+        )
+
+    def log_density(self, z: NDArray[np.int64]) -> float:
+        from discreet.inference.hmm_counts import log_tables, state_counts  # noqa: PLC0415
+
+        beta = float(self.model.emission)
+        state_counts(self.counts, z, beta, self.totals)
+        return float(log_tables(self.log_theta, self.offsets, beta, self.totals))
+
+    def arrays(self) -> Arrays:
+        return {"log_theta": self.log_theta}
+
+
+def padded(states: int) -> int:
+    return -(-states // 4) * 4
+
+
+@final
+@dataclass(frozen=True)
+class Chain:
+    """z, θ and the random stream of one chain; `sweep` changes them in place."""
+
+    emissions: Emissions
+    path: str
+    rng: np.random.Generator
+    z: NDArray[np.int64]
+    work: Arrays = field(default_factory=dict, repr=False)
+
+    PATHS: ClassVar[Mapping[str, str]] = {"ffbs": "path_by_blocks", "collapsed": "path_by_cells"}
+
+    @classmethod
+    def start(cls, emissions: Emissions, path: str, rng: np.random.Generator, z: NDArray[np.int64]) -> Chain:
+        states, width = emissions.model.states, padded(emissions.model.states)
+        work = {
+            "scores": np.zeros((z.size, width), dtype=np.float32),
+            "likelihoods": np.zeros((z.size, width), dtype=np.float32),
+            "moved": np.zeros((states + 1, width)),
+            "transposed": np.zeros((states, width)),
+            "matrix": np.zeros((states + 1, width)),
+            "filtered": np.zeros((z.size, width)),
+        }
+        return cls(emissions, path, rng, np.ascontiguousarray(z, dtype=np.int64), work)
+
+    def sweep(self, power: float = 1.0) -> None:
+        """θ | z, then z | θ; the likelihood to a power below 1 only while warming up."""
+        from discreet.inference import hmm_sweeps  # noqa: PLC0415 - numba on first use
+
+        model, w = self.emissions.model, self.work
+        self.emissions.step(self.rng, self.z, w["scores"], power)
+        step = getattr(hmm_sweeps, self.PATHS[self.path])
+        step(
+            self.rng,
+            w["scores"],
+            w["likelihoods"],
+            float(model.transition),
+            model.chains,
+            self.z,
+            w["moved"],
+            w["transposed"],
+            w["matrix"],
+            w["filtered"],
+        )
+
+    def transitions(self) -> NDArray[np.float64]:
+        """(K+1, K): rows of A and, last, π₀, drawn given z."""
+        from discreet.inference.hmm_kernels import draw_transitions, transition_counts  # noqa: PLC0415
+
+        model, w = self.emissions.model, self.work
+        transition_counts(self.z, model.chains, w["moved"], w["transposed"])
+        draw_transitions(self.rng, w["moved"], float(model.transition), w["matrix"], w["transposed"])
+        drawn: NDArray[np.float64] = w["matrix"][:, : model.states].copy()
+        return drawn
+
+    def log_joint(self) -> float:
+        """ln p(z, θ, data), π₀ and A integrated out"""
+        from discreet.inference.hmm_counts import log_path  # noqa: PLC0415
+        from discreet.inference.hmm_kernels import transition_counts  # noqa: PLC0415
+
+        model, w = self.emissions.model, self.work
+        transition_counts(self.z, model.chains, w["moved"], w["transposed"])
+        return float(log_path(w["moved"], float(model.transition))) + self.emissions.log_density(self.z)
+
+    def store(self) -> Arrays:
+        """All that the future of this chain depends on."""
+        stream = json.dumps(self.rng.bit_generator.state, default=_plain)
+        return {"z": self.z, "stream": np.array(stream), **self.emissions.arrays()}
+
+    def restore(self, stored: Mapping[str, Any]) -> None:
+        for name, array in {"z": self.z, **self.emissions.arrays()}.items():
+            array[...] = stored[name]
+        self.rng.bit_generator.state = _arrays(json.loads(str(stored["stream"])))
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - what json cannot write
+    return {"array": value.tolist(), "dtype": str(value.dtype)}
+
+
+def _arrays(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, dict) and "array" in value:
+        return np.array(value["array"], dtype=value["dtype"])
+    return {k: _arrays(v) for k, v in value.items()} if isinstance(value, dict) else value
