@@ -1,0 +1,226 @@
+"""The straight line for a private chain: counts → plan → CHARGE for all of it → read → run → release."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet import __version__
+from discreet.mcmc import run as chain
+from discreet.mcmc.checkpoint import Checkpoint, CheckpointError
+from discreet.mcmc.plan import Plan, calibrate
+from discreet.privacy.filters import Overspent
+from discreet.privacy.serial import to_json
+from discreet.privatise import kept, pay, provenance
+from discreet.receipts import LedgerError
+from discreet.statistics.counts import counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.ledger import Ledger, Receipt
+    from discreet.mcmc.kernel import Kernel
+    from discreet.mcmc.run import Chains
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.sampling.source import Source
+    from discreet.statistics.counts import BoundedCounts
+    from discreet.tables.table import Table
+
+__all__ = ["ChainRelease", "calibrate", "resume", "run"]
+
+FORMAT = "discreet-chain-release/1"
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class ChainRelease:
+    """What left: all states of all chains, the promise for each unit, and where it came from. All public."""
+
+    chains: Chains
+    guarantee: Guarantee  # of all rows of one unit, for the planned length
+    n: int | None
+    rows_per_unit: int
+    provenance: dict[str, Any] = field(repr=False)
+    receipt: Receipt
+    version: str
+    created: str
+
+    @property
+    def draws(self) -> Any:  # noqa: ANN401 - chains × (start and steps) × entries
+        return self.chains.draws
+
+    def summary(self, burn: int | None = None) -> dict[str, dict[str, float]]:
+        """Mean, deviation, R̂ and effective size of every entry; half of the steps are burnt unless said."""
+        return self.chains.summary(burn)
+
+    def certificate(self) -> dict[str, Any]:
+        """Say what is promised, by which theorem, for which table, as plain JSON."""
+        plan = self.chains.plan
+        return {
+            "format": FORMAT,
+            "kernel": plan.kernel.name,
+            "theorem": plan.kernel.theorem,
+            "columns": list(plan.kernel.columns),
+            "labels": list(plan.kernel.labels),
+            "temperature": str(plan.kernel.heat),
+            "steps": {"planned": plan.steps, "made": self.chains.steps, "chains": plan.chains},
+            "guarantee": to_json(self.guarantee),
+            "n": self.n,
+            "rows_per_unit": self.rows_per_unit,
+            "seeded": self.chains.seeded,
+            "table": {name: value for name, value in self.provenance.items() if name != "schema_text"},
+            "receipt": asdict(self.receipt),
+            "version": self.version,
+            "created": self.created,
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write draws and certificate as one .npz; a record is not overwritten."""
+        place = Path(path)
+        if place.exists():
+            raise FileExistsError(
+                f"{place} exists; a release is a record and is not overwritten: choose a new name"
+            )
+        held = io.BytesIO()
+        np.savez_compressed(held, draws=self.draws, certificate=np.array(json.dumps(self.certificate())))
+        part = place.with_name(f".{place.name}.part")
+        part.write_bytes(held.getvalue())
+        os.replace(part, place)  # noqa: PTH105 - whole or not at all
+        return place
+
+    def __repr__(self) -> str:
+        return f"ChainRelease({self.chains!r}, {self.guarantee!r} a unit, receipt {self.receipt.id})"
+
+
+def run(
+    table: Table,
+    kernel: Kernel,
+    *,
+    steps: int,
+    chains: int = 4,
+    ledger: Ledger,
+    scope: str | Sequence[str] | None = None,
+    source: Source | None = None,
+    charge_id: str | None = None,
+    note: str = "",
+    checkpoint: str | Path | None = None,
+) -> ChainRelease:
+    """Run private chains on the counts of the kernel's columns, and pay for their planned length at once.
+
+    Everything is checked, and the whole length charged, before the first private value is read. Ctrl-C ends a
+    run early: what was made is returned, and `resume` makes the rest of what was paid for. Calibrate the
+    kernel's temperature beforehand: `chains.calibrate(kernel, steps=…, target=…)`.
+    """
+    plan, statistic = Plan(kernel, steps, chains), counted(table, kernel)
+    if checkpoint is not None and Path(checkpoint).exists():
+        raise CheckpointError(f"{checkpoint} exists: resume it, or choose another name")
+    receipt = paid(plan, statistic, ledger, scope=scope, charge_id=charge_id, note=note)
+
+    def work() -> Chains:
+        private = statistic.read().values
+        ledger.mark_computed(receipt.id)
+        return chain.run(plan, private, source=source, file=checkpoint, receipt=receipt.id)
+
+    return released(table, statistic, receipt, kept(receipt, work))
+
+
+def resume(table: Table, kernel: Kernel, checkpoint: str | Path, *, ledger: Ledger) -> ChainRelease:
+    """Make the steps that were paid for and not made yet; the ledger must hold the charge, computed.
+
+    The file is locked while a run holds it, so that of two processes only one goes on. A copy of the file
+    continued elsewhere is a second release of the same steps and would have to be paid for: do not.
+    """
+    statistic = counted(table, kernel)
+    held = Checkpoint.open(checkpoint)
+    try:
+        plan, name = chain.resumable(kernel, held), held.meta["receipt"]
+    finally:
+        held.close()
+    receipt = ledger.receipt(name)
+    if not receipt.computed or receipt.guarantee != json.loads(
+        json.dumps(to_json(promised(plan, statistic)))
+    ):
+        raise LedgerError(
+            f"the ledger's charge {name!r} did not pay for this run; resume with its own ledger"
+        )
+
+    def work() -> Chains:
+        return chain.resume(kernel, statistic.read().values, checkpoint)
+
+    return released(table, statistic, receipt, kept(receipt, work))
+
+
+# ── before the charge ───────────────────────────────────────────────────────────────────────────────
+
+
+def counted(table: Table, kernel: Kernel) -> BoundedCounts:
+    """Prepare the joint counts of the kernel's columns, unread; their sizes must be the kernel's."""
+    *by, feature = kernel.columns
+    statistic = counts(table, [feature], by, kernel.relation)
+    if statistic.shapes[0] != kernel.shape:
+        sizes = ", ".join(f"{c} {k}" for c, k in zip(kernel.columns, statistic.shapes[0], strict=True))
+        raise ValueError(
+            f"the kernel is built for {kernel.shape} codes, but the schema says {sizes} (a column has its "
+            "levels, and a place for the unknown unless unknown= names a level)"
+        )
+    kernel.check_size(statistic.n)
+    return statistic
+
+
+def promised(plan: Plan, statistic: BoundedCounts) -> Guarantee:
+    return plan.guarantee.group(statistic.rows_per_unit)
+
+
+def paid(
+    plan: Plan,
+    statistic: BoundedCounts,
+    ledger: Ledger,
+    *,
+    scope: str | Sequence[str] | None,
+    charge_id: str | None,
+    note: str,
+) -> Receipt:
+    """Charge the whole length, or refuse and say how many steps would fit."""
+    try:
+        return pay(ledger, (promised(plan, statistic),), scope=scope, charge_id=charge_id, note=note)
+    except Overspent as refused:
+        fits = plan.longest(_fitting(ledger, statistic, scope))
+        message = f"{plan.steps} steps of {plan.chains} chains do not fit the budget: {_instead(plan, fits)}"
+        raise Overspent(f"{message}; {refused}") from None
+
+
+def _fitting(
+    ledger: Ledger, statistic: BoundedCounts, scope: str | Sequence[str] | None
+) -> Callable[[Guarantee], bool]:
+    return lambda promise: ledger.admits(promise.group(statistic.rows_per_unit), scopes=scope)
+
+
+def _instead(plan: Plan, fits: int) -> str:
+    if plan.kernel.length is not None:
+        return "lower its inverse temperatures, or the number of particles"
+    if fits == 0:
+        return "not even one step fits; calibrate a higher temperature, or run fewer chains"
+    return f"{fits} step{'s' if fits > 1 else ''} would fit, or more at a higher temperature"
+
+
+# ── after the charge ────────────────────────────────────────────────────────────────────────────────
+
+
+def released(table: Table, statistic: BoundedCounts, receipt: Receipt, made: Chains) -> ChainRelease:
+    return ChainRelease(
+        chains=made,
+        guarantee=promised(made.plan, statistic),
+        n=statistic.n,
+        rows_per_unit=statistic.rows_per_unit,
+        provenance=provenance(table),
+        receipt=replace(receipt, computed=True),
+        version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )

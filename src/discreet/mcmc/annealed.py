@@ -1,0 +1,212 @@
+"""Annealed importance sampling, every transition and the weights private."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, final
+
+import numpy as np
+
+from discreet.mcmc.barker import Barker
+from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature
+from discreet.mcmc.target import weighed
+from discreet.mechanisms.exponential import softmax
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.privacy.composition import compose_counted, parallel
+from discreet.privacy.guarantee import SUBSTITUTE, Relation
+from discreet.sampling import exact
+from discreet.sampling.lazy import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.mcmc.proposals import Walk
+    from discreet.mcmc.target import Target
+    from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.sampling.source import Source
+
+WEIGHT_BITS = 20  # released weights are multiples of 2⁻²⁰
+
+
+@dataclass(frozen=True)
+class Ending(ABC):
+    """How the importance weights leave."""
+
+    @abstractmethod
+    def parts(self, loss: Fraction, particles: int, relation: Relation) -> list[tuple[Guarantee, int]]:
+        """Promises and how often; one record changes differences of log weights within a range `loss`."""
+
+    @abstractmethod
+    def weights(self, log_weights: Sequence[Fraction], relation: Relation, source: Source) -> State: ...
+
+
+@final
+@dataclass(frozen=True)
+class Resampled(Ending):
+    """Choose particles with P(s) ∝ w_s, an exponential mechanism: each choice has range β_J·2Δ."""
+
+    choices: int = 1
+
+    def parts(self, loss: Fraction, particles: int, relation: Relation) -> list[tuple[Guarantee, int]]:  # noqa: ARG002
+        return [(bounded_range(loss, relation), self.choices)]
+
+    def weights(self, log_weights: Sequence[Fraction], relation: Relation, source: Source) -> State:  # noqa: ARG002
+        chosen = exact.categorical(source, list(log_weights), self.choices)
+        return np.bincount(chosen, minlength=len(log_weights)) / self.choices
+
+
+@final
+@dataclass(frozen=True)
+class NoisyWeights(Ending):
+    """w̄ + Laplace: two points of the simplex are at most 2 apart in L1, whatever the data [F16 suppl. E].
+
+    w̄ is rounded to 2⁻²⁰ first, which can add one unit for each particle. Negative entries are left as they
+    are: whoever averages with them may project.
+    """
+
+    epsilon: Exact
+
+    def mechanism(self, particles: int, relation: Relation) -> DiscreteLaplace:
+        distance = 2 * 2**WEIGHT_BITS + particles
+        return DiscreteLaplace(distance, distance / Fraction(self.epsilon), relation=relation)
+
+    def parts(self, loss: Fraction, particles: int, relation: Relation) -> list[tuple[Guarantee, int]]:  # noqa: ARG002
+        return [(self.mechanism(particles, relation).guarantee, 1)]
+
+    def weights(self, log_weights: Sequence[Fraction], relation: Relation, source: Source) -> State:
+        shares = [self._share(log_weights, s) for s in range(len(log_weights))]
+        noisy = self.mechanism(len(shares), relation).release(np.array(shares, dtype=np.int64), source)
+        return np.ldexp(np.asarray(noisy, dtype=np.float64), -WEIGHT_BITS)
+
+    @staticmethod
+    def _share(log_weights: Sequence[Fraction], s: int) -> int:
+        """Round w̄_s to whole units, decided on the ideal real."""
+        return nearest(lambda: softmax(log_weights)[s] * 2**WEIGHT_BITS)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class AnnealedImportance(Kernel):
+    """θ₀ ~ p₀; for each β_j: w ← w·p(n|θ)^{β_j − β_{j−1}}, a Barker move under p₀ p(n|θ)^{β_j} [Neal 2001].
+
+    A move at β_j = ε_j/(2Δ) costs ε_j, each particle pays [F16 suppl. E]; one more step releases the weights.
+    One record moves each ln w_s by at most β_J·Δ either way. The state holds the whole released path, from
+    which the private weights are computed when they leave, so nothing private is carried along.
+    """
+
+    name: ClassVar[str] = "annealed_importance"
+    theorem: ClassVar[str] = "F16 suppl. E; moves: barker; weights: DMNS06 on the simplex, or DDR20 Lemma 3.2"
+
+    target: Target
+    walk: Walk
+    inverse_temperatures: tuple[Exact, ...]  # β₁ < … < β_J
+    particles: int
+    moves: int = 1  # at each β_j
+    ending: Ending = Resampled()
+
+    def __post_init__(self) -> None:
+        check_temperature(self)
+        ladder = [Fraction(0), *(Fraction(b) for b in self.inverse_temperatures)]
+        if len(ladder) < 2 or any(not a < b for a, b in pairwise(ladder)):
+            raise ValueError(
+                f"inverse temperatures must rise from above 0, got {tuple(self.inverse_temperatures)}"
+            )
+        if min(self.particles, self.moves) < 1:
+            raise ValueError("annealing needs at least one particle and one move at each temperature")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.target.columns
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.target.shape
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        levels = range(len(self.betas) + 1)
+        path = [f"{x}@{j}.{s}" for j in levels for s in range(self.particles) for x in self.target.labels]
+        return ("level", *path, *(f"weight.{s}" for s in range(self.particles)))
+
+    # --- what it costs ------------
+    @property
+    def betas(self) -> tuple[Fraction, ...]:
+        """β_j/T, exactly."""
+        return tuple(Fraction(b) / self.heat for b in self.inverse_temperatures)
+
+    def mover(self, beta: Fraction) -> Barker:
+        return Barker(target=self.target, walk=self.walk, temperature=1 / beta, relation=self.relation)
+
+    @property
+    def length(self) -> int:
+        return len(self.betas) + 1
+
+    @property
+    def weight_range(self) -> Fraction:
+        """β_J·2Δ, or β_J·Δ where a record is added or removed."""
+        return self.betas[-1] * self.target.spread * (2 if self.relation is SUBSTITUTE else 1)
+
+    def spent(self, steps: int) -> Guarantee:
+        times = self.particles * self.moves
+        parts = [(self.mover(b).guarantee, times) for b in self.betas[:steps]]
+        last = self.ending.parts(self.weight_range, self.particles, self.relation)
+        return compose_counted([*parts, *(last if steps >= self.length else [])])
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The costliest of the steps; `spent` adds what each of them costs."""
+        times = self.particles * self.moves
+        last = compose_counted(self.ending.parts(self.weight_range, self.particles, self.relation))
+        return parallel(*(compose_counted([(self.mover(b).guarantee, times)]) for b in self.betas), last)
+
+    # --- the pair ------------
+    def init(self, source: Source) -> State:
+        state = np.full(len(self.labels), np.nan)
+        state[0] = 0
+        first = np.stack([self.target.start(source) for _ in range(self.particles)])
+        self.path(state)[0] = first
+        return state
+
+    def step(self, state: State, counts: Counts, source: Source) -> State:
+        after, level = state.copy(), int(state[0])
+        if level >= self.length:
+            raise ValueError("the weights are released: this run is over")
+        after[0] = level + 1
+        if level < len(self.betas):
+            mover = self.mover(self.betas[level])
+            for s, particle in enumerate(self.path(state)[level]):
+                for _ in range(self.moves):
+                    particle = mover.step(particle, counts, source)  # noqa: PLW2901 - the chain itself
+                self.path(after)[level + 1, s] = particle
+        else:
+            after[-self.particles :] = self.ending.weights(
+                self.private_log_weights(state, counts), self.relation, source
+            )
+        return after
+
+    def path(self, state: State) -> State:
+        """Levels × particles × entries, as a view."""
+        return state[1 : -self.particles].reshape(len(self.betas) + 1, self.particles, -1)
+
+    def private_log_weights(self, state: State, counts: Counts) -> list[Fraction]:
+        """Σ_j (β_j − β_{j−1}) Σ_c n_c ℓ(c, θ_{j−1,s}), exactly. PRIVATE: only an ending may see it."""
+        ladder, path = (Fraction(0), *self.betas), self.path(state)
+        rises = [b - a for a, b in pairwise(ladder)]
+        return [
+            sum(
+                (
+                    rise * weighed(counts, self.target.log_likelihoods(path[j, s]))
+                    for j, rise in enumerate(rises)
+                ),
+                Fraction(0),
+            )
+            for s in range(self.particles)
+        ]
+
+    def released(self, state: State) -> tuple[State, State]:
+        """Return the last particles and their weights, once a run is over."""
+        return self.path(state)[-1], state[-self.particles :]

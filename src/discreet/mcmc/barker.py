@@ -1,0 +1,73 @@
+"""Barker's acceptance: the private Metropolis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, final
+
+import numpy as np
+
+from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature
+from discreet.sampling import exact
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.mcmc.proposals import Walk
+    from discreet.mcmc.target import Target
+    from discreet.privacy.guarantees import BoundedRange
+    from discreet.sampling.source import Source
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Barker(Kernel):
+    """Accept with σ(u), u = log π(θ'|n) − log π(θ|n) [Barker 1965]: bounded range with u's sensitivity.
+
+    The losses of an accept and of a reject are ln σ(u)/σ(v) and ln σ(−u)/σ(−v); they differ by u − v, since
+    ln σ(u)/σ(−u) = u. Hence an interval of length |u − v| holds the loss. The proposal sees no data.
+    """
+
+    name: ClassVar[str] = "barker"
+    theorem: ClassVar[str] = "logit σ(u) = u, so the loss has range |u − u'|; DDR20 for its composition"
+
+    target: Target
+    walk: Walk
+
+    def __post_init__(self) -> None:
+        check_temperature(self)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.target.columns
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.target.shape
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.target.labels
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """|u − v| at most, over neighbouring counts, exactly."""
+        return self.target.sensitivity(self.walk.width, self.relation) / self.heat
+
+    @property
+    def guarantee(self) -> BoundedRange:
+        return bounded_range(self.sensitivity, self.relation)
+
+    def init(self, source: Source) -> State:
+        return self.target.start(source)
+
+    def step(self, state: State, counts: Counts, source: Source) -> State:
+        proposed = self.walk.propose(state, source)
+        u = self.target.log_odds((state, proposed), counts, self.heat, self.walk.width)
+        return proposed if u is not None and accepted(source, u, 1)[0] else state
+
+
+def accepted(source: Source, log_odds: Fraction, size: int) -> NDArray[np.bool_]:
+    """P(1) = σ(u), decided on the ideal uniform: no floating point stands between u and the bit."""
+    return np.equal(exact.categorical(source, [Fraction(0), log_odds], size), 1)

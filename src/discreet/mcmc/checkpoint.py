@@ -1,0 +1,139 @@
+"""A run's file: released states and public settings, nothing else. One process at a time holds it.
+
+Private and never written: the counts, log-odds, weights, latent assignments that a kernel forgets, and the
+state of the system's generator. Of a seeded source the seed and the number of words used are kept: such a
+run is not private anyway. Steps that were drawn but not yet written were seen by nobody, and are drawn again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, final
+
+import numpy as np
+
+from discreet.privacy.serial import to_json
+
+if TYPE_CHECKING:
+    from discreet.mcmc.kernel import State
+    from discreet.mcmc.plan import Plan
+
+FORMAT = "discreet-chains/1"
+PATIENCE = 1.0  # seconds between writes
+
+
+class CheckpointError(ValueError):
+    """The file cannot be used as asked; the message says why."""
+
+
+def fingerprint(thing: Any) -> str:  # noqa: ANN401 - any setting of a kernel
+    """One text for one public setting; functions go by their name."""
+    if is_dataclass(thing) and not isinstance(thing, type):
+        inside = ",".join(f"{f.name}={fingerprint(getattr(thing, f.name))}" for f in fields(thing))
+        return f"{type(thing).__name__}({inside})"
+    if isinstance(thing, tuple | list):
+        return f"({','.join(map(fingerprint, thing))})"
+    if callable(thing):
+        return f"{thing.__module__}.{thing.__qualname__}"
+    return repr(thing)
+
+
+def settings(plan: Plan, seed: int | None, receipt: str) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "kernel": hashlib.sha256(fingerprint(plan.kernel).encode()).hexdigest(),
+        "name": plan.kernel.name,
+        "labels": list(plan.kernel.labels),
+        "steps": plan.steps,
+        "chains": plan.chains,
+        "guarantee": to_json(plan.guarantee),
+        "seed": seed,
+        "receipt": receipt,
+    }
+
+
+@final
+class Checkpoint:
+    """An SQLite file, locked while it is open; a process that dies gives it back."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path, self._file, self._written = path, connection, time.monotonic()
+
+    @classmethod
+    def create(cls, path: str | Path, meta: dict[str, Any]) -> Self:
+        place = Path(path)
+        if place.exists():
+            raise CheckpointError(f"{place} exists: resume it, or choose another name")
+        made = cls(place, _opened(place))
+        made._file.execute("CREATE TABLE rows (step INTEGER PRIMARY KEY, words INTEGER, states BLOB)")
+        made._file.execute("CREATE TABLE meta (value TEXT)")
+        made._file.execute("INSERT INTO meta VALUES (?)", (json.dumps(meta),))
+        made._file.commit()
+        return made
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        place = Path(path)
+        if not place.exists():
+            raise CheckpointError(f"there is no checkpoint at {place}")
+        found = cls(place, _opened(place))
+        try:
+            if found.meta.get("format") == FORMAT:
+                return found
+        except (sqlite3.DatabaseError, ValueError):
+            pass
+        found.close()
+        raise CheckpointError(f"{place} is no checkpoint of {FORMAT}")
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        ((text,),) = self._file.execute("SELECT value FROM meta").fetchall()
+        loaded: dict[str, Any] = json.loads(text)
+        return loaded
+
+    def add(self, step: int, words: int, states: State) -> None:
+        """Append one state of every chain; written at most once a second."""
+        blob = np.ascontiguousarray(states, dtype="<f8").tobytes()
+        self._file.execute("INSERT INTO rows VALUES (?, ?, ?)", (step, words, blob))
+        if time.monotonic() - self._written > PATIENCE:
+            self.write()
+
+    def write(self) -> None:
+        self._file.commit()
+        self._written = time.monotonic()
+
+    def rows(self) -> tuple[list[State], int]:
+        """All states so far, and how many words of a seeded source they took."""
+        found = self._file.execute("SELECT step, words, states FROM rows ORDER BY step").fetchall()
+        if [step for step, _, _ in found] != list(range(len(found))):
+            raise CheckpointError(f"{self.path} lacks a step: it was changed since it was written")
+        chains = self.meta["chains"]
+        states = [np.frombuffer(blob, dtype="<f8").reshape(chains, -1).copy() for _, _, blob in found]
+        return states, found[-1][1] if found else 0
+
+    def close(self) -> None:
+        self._file.commit()
+        self._file.close()
+
+
+def _opened(place: Path) -> sqlite3.Connection:
+    """Take the file's lock for as long as the connection lives."""
+    connection = sqlite3.connect(place, timeout=0)
+    try:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.commit()
+    except sqlite3.OperationalError:
+        connection.close()
+        raise CheckpointError(
+            f"{place} is held by another run: two continuations of one state would both have to be paid for"
+        ) from None
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise CheckpointError(f"{place} is no checkpoint of {FORMAT}") from None
+    return connection

@@ -1,0 +1,143 @@
+"""Finite mixtures of products of categorical columns: what Gibbs kernels over them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.mcmc.target import UNIT, in_units
+from discreet.privacy.certified import Exact, ceiling, settle
+from discreet.privacy.ops_worst import log_odds_range
+from discreet.sampling import exact
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.mcmc.kernel import Counts, State
+    from discreet.sampling.source import Source
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Mixture:
+    """p(x) = Σ_k π_k Π_d θ_{k,d,x_d}; π ~ Dirichlet(weight), θ_{k,d} ~ Dirichlet(emission), all truncated.
+
+    A simplex of J entries is truncated at truncation/J, so one number serves all. With one class it is naive
+    Bayes without a label; the state is (π, θ_{1,1,·}, θ_{1,2,·}, …), flat.
+    """
+
+    classes: int
+    columns: tuple[str, ...]
+    shape: tuple[int, ...]
+    truncation: Exact
+    weight: Exact = 1
+    emission: Exact = 1
+
+    def __post_init__(self) -> None:
+        if self.classes < 1 or len(self.columns) != len(self.shape) or not self.shape:
+            raise ValueError("a mixture needs at least one class and one size for each of its columns")
+        if len(set(self.columns)) != len(self.columns) or min(self.shape) < 2:
+            raise ValueError(f"columns must differ and have at least two codes each, got {self.shape}")
+        if not 0 < Fraction(self.truncation) < 1:
+            raise ValueError(
+                f"truncation must lie strictly between 0 and 1 (J entries are cut at truncation/J), "
+                f"got {self.truncation!r}"
+            )
+        if not (Fraction(self.weight) > 0 and Fraction(self.emission) > 0):
+            raise ValueError("the priors' entries must be above 0")
+
+    @property
+    def cells(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Sizes of the simplices behind the state."""
+        return (self.classes, *(size for _ in range(self.classes) for size in self.shape))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        weights = [f"weight[{k}]" for k in range(self.classes)]
+        entries = [
+            f"{column}[{k},{x}]"
+            for k in range(self.classes)
+            for column, size in zip(self.columns, self.shape, strict=True)
+            for x in range(size)
+        ]
+        return (*weights, *entries)
+
+    def floor(self, size: int) -> Fraction:
+        return Fraction(self.truncation) / size
+
+    def spread(self, size: int) -> Fraction:
+        """Δ = ln((1 − (J−1)a)/a) of a simplex of J entries, rounded up; 0 where there is one entry."""
+        if size == 1:
+            return Fraction(0)
+        return Fraction(ceiling(settle(lambda: log_odds_range(self.floor(size), size))))
+
+    # --- the state ------------
+    def split(self, state: State) -> tuple[State, list[list[State]]]:
+        """π and θ[k][d]."""
+        ends = np.cumsum([0, *self.blocks])
+        parts = [state[a:b] for a, b in pairwise(ends.tolist())]
+        D = len(self.shape)
+        return parts[0], [parts[1 + k * D : 1 + (k + 1) * D] for k in range(self.classes)]
+
+    def log_joint(self, state: State) -> list[list[int]]:
+        """Log π_k Π_d θ_{k,d,x_d} in units, one row a cell; integers, so that sums are exact."""
+        weights, emissions = self.split(state)
+        rows = []
+        for k, log_weight in enumerate(in_units(np.log(weights))):
+            row: NDArray[np.int64] = np.array([log_weight], dtype=np.int64)
+            for entry in emissions[k]:
+                row = np.add.outer(row, np.array(in_units(np.log(entry)), dtype=np.int64)).reshape(-1)
+            rows.append(row)
+        return np.stack(rows, axis=1).tolist()  # type: ignore[no-any-return]
+
+    def responsibilities(self, state: State, heat: Fraction) -> list[list[Fraction]]:
+        """Log weights of the classes for each cell, over T."""
+        return [[Fraction(unit) * UNIT / heat for unit in row] for row in self.log_joint(state)]
+
+    # --- what a sweep draws ------------
+    def assigned(self, state: State, counts: Counts, heat: Fraction, source: Source) -> NDArray[np.int64]:
+        """How many records of each cell fall to each class, P(k | c) ∝ (π_k Π_d θ_{k,d,c_d})^{1/T}."""
+        log_weights = self.responsibilities(state, heat)
+        found = np.zeros((self.cells, self.classes), dtype=np.int64)
+        for c in np.flatnonzero(counts):
+            drawn = exact.categorical(source, log_weights[c], int(counts[c]))
+            found[c] = np.bincount(drawn, minlength=self.classes)
+        return found
+
+    def weights_given(self, sizes: NDArray[np.int64], heat: Fraction, source: Source) -> State:
+        """π ~ Dirichlet(weight + N_k/T), truncated."""
+        return self._simplex(Fraction(self.weight), sizes, heat, source)
+
+    def emissions_given(self, found: NDArray[np.int64], heat: Fraction, source: Source) -> list[State]:
+        """θ_{k,d} ~ Dirichlet(emission + N_{k,d,·}/T), truncated; `found` is cells × classes."""
+        table = found.reshape(*self.shape, self.classes)
+        axes = range(len(self.shape))
+        return [
+            self._simplex(
+                Fraction(self.emission), table[..., k].sum(axis=tuple(set(axes) - {d})), heat, source
+            )
+            for k in range(self.classes)
+            for d in axes
+        ]
+
+    def _simplex(self, prior: Fraction, counts: NDArray[np.int64], heat: Fraction, source: Source) -> State:
+        if counts.size == 1:
+            return np.ones(1)
+        alpha = np.array([prior + int(count) / heat for count in counts], dtype=object)
+        drawn: State = exact.truncated_dirichlet(source, alpha, self.floor(counts.size), 1)[0]
+        return drawn
+
+    def start(self, source: Source) -> State:
+        """Draw from the prior: no count, no class."""
+        none = np.zeros((self.cells, self.classes), dtype=np.int64)
+        weights = self.weights_given(none.sum(axis=0), Fraction(1), source)
+        return np.concatenate([weights, *self.emissions_given(none, Fraction(1), source)])

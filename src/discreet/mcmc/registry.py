@@ -1,0 +1,18 @@
+"""Every kernel by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.mcmc.annealed import AnnealedImportance
+from discreet.mcmc.assignment_gibbs import AssignmentGibbs
+from discreet.mcmc.barker import Barker
+from discreet.mcmc.metropolis import Metropolis
+from discreet.mcmc.mixture_gibbs import MixtureGibbs
+
+if TYPE_CHECKING:
+    from discreet.mcmc.kernel import Kernel
+
+KERNELS: dict[str, type[Kernel]] = {
+    kernel.name: kernel for kernel in (MixtureGibbs, AssignmentGibbs, Barker, Metropolis, AnnealedImportance)
+}

@@ -1,0 +1,274 @@
+"""Run chains: progress, agreement and spend as they go; stop with Ctrl-C, resume from the file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Protocol, final
+
+import numpy as np
+
+from discreet.mcmc.checkpoint import Checkpoint, CheckpointError, fingerprint, settings
+from discreet.mcmc.diagnostics import effective_size, r_hat
+from discreet.mcmc.plan import Plan
+from discreet.sampling.source import SYSTEM, SeededSource, Source, Words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from discreet.mcmc.kernel import Counts, Kernel, State
+    from discreet.privacy.guarantee import Guarantee
+
+PATIENCE = 2.0  # seconds without a progress bar
+SHOWN = 0.5  # seconds between its lines
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Chains:
+    """Released states, chains × (start and steps) × entries. Public: whatever is read from it is free."""
+
+    plan: Plan
+    draws: State
+    seeded: bool
+
+    def __post_init__(self) -> None:
+        self.draws.flags.writeable = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.plan.kernel.labels
+
+    @property
+    def steps(self) -> int:
+        """How many steps were made."""
+        return int(self.draws.shape[1]) - 1
+
+    @property
+    def complete(self) -> bool:
+        return self.steps == self.plan.steps
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the planned length promises, which is what was paid for."""
+        return self.plan.guarantee
+
+    @property
+    def spent(self) -> Guarantee | None:
+        """What the steps made so far promise; None before the first."""
+        return self.plan.after(self.steps) if self.steps else None
+
+    def after(self, burn: int) -> State:
+        """Draws without the start and the first `burn` steps."""
+        return self.draws[:, 1 + burn :]
+
+    def r_hat(self, burn: int = 0) -> dict[str, float]:
+        return {x: r_hat(self.after(burn)[:, :, i]) for i, x in enumerate(self.labels)}
+
+    def effective_size(self, burn: int = 0) -> dict[str, float]:
+        return {x: effective_size(self.after(burn)[:, :, i]) for i, x in enumerate(self.labels)}
+
+    def summary(self, burn: int | None = None) -> dict[str, dict[str, float]]:
+        """Mean, deviation, R̂ and effective size by label; half of the steps are burnt unless said."""
+        cut = self.steps // 2 if burn is None else burn
+        kept = self.after(cut)
+        agree, size = self.r_hat(cut), self.effective_size(cut)
+        return {
+            x: {
+                "mean": float(kept[:, :, i].mean()),
+                "sd": float(kept[:, :, i].std()),
+                "r_hat": agree[x],
+                "ess": size[x],
+            }
+            for i, x in enumerate(self.labels)
+        }
+
+    def __repr__(self) -> str:
+        state = "" if self.complete else f", STOPPED after {self.steps}"
+        seeded = ", SEEDED: not private" if self.seeded else ""
+        return (
+            f"Chains({self.plan.kernel.name}, {self.plan.chains} chains of {self.plan.steps} steps{state}, "
+            f"{self.guarantee!r}{seeded})"
+        )
+
+
+class Journal(Protocol):
+    """Where released states go as they are made."""
+
+    def add(self, step: int, words: int, states: State) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@final
+class Unwritten:
+    """No file: the states stay in memory."""
+
+    def add(self, step: int, words: int, states: State) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+@final
+@dataclass
+class Used(Source):
+    """A seeded source that counts its words, so that a run can go on at the same one."""
+
+    inner: SeededSource
+    count: int = 0
+    seeded: ClassVar[bool] = True
+
+    def words(self, count: int) -> Words:
+        self.count += count
+        return self.inner.words(count)
+
+
+def run(
+    plan: Plan,
+    counts: Counts,
+    *,
+    source: Source | None = None,
+    file: str | Path | None = None,
+    receipt: str = "",
+) -> Chains:
+    """Make the planned steps on these counts. Pays nothing: discreet.chains.run charges first.
+
+    Ctrl-C ends the run after the last whole step, and what was made is returned (and is in the file).
+    """
+    seed = source.seed if isinstance(source, SeededSource) else None
+    random: Source = Used(source) if isinstance(source, SeededSource) else source or SYSTEM
+    journal: Journal = Unwritten() if file is None else Checkpoint.create(file, settings(plan, seed, receipt))
+    return _made(_Walk(plan, random, journal, []), counts, 0)
+
+
+def resume(kernel: Kernel, counts: Counts, file: str | Path) -> Chains:
+    """Go on where the file ends: with a seeded source bit for bit, else with fresh randomness."""
+    held = Checkpoint.open(file)
+    try:
+        plan = resumable(kernel, held)
+        rows, words = held.rows()
+        seed = held.meta["seed"]
+    except BaseException:
+        held.close()
+        raise
+    random: Source = SYSTEM if seed is None else Used(SeededSource(seed))
+    return _made(_Walk(plan, random, held, rows), counts, words)
+
+
+def resumable(kernel: Kernel, held: Checkpoint) -> Plan:
+    """Return the plan of a checkpoint, if it is of this kernel."""
+    meta = held.meta
+    if meta["seed"] is None and not kernel.memoryless:
+        raise CheckpointError(
+            "this kernel's records stood in a secret order that was kept nowhere: it cannot go on in another "
+            "process; start a new run, or use a kernel whose state is all it needs"
+        )
+    plan = Plan(kernel, meta["steps"], meta["chains"])
+    if settings(plan, meta["seed"], meta["receipt"]) != meta:
+        raise CheckpointError(
+            f"{held.path} is of another kernel or other settings ({meta['name']}); "
+            f"this one is {fingerprint(kernel)[:200]}"
+        )
+    return plan
+
+
+@final
+@dataclass
+class _Walk:
+    """A run under way."""
+
+    plan: Plan
+    source: Source
+    journal: Journal
+    rows: list[State]
+
+    def keep(self, states: State) -> None:
+        words = self.source.count if isinstance(self.source, Used) else 0
+        self.journal.add(len(self.rows), words, states)
+        self.rows.append(states)
+
+    def forward(self, private: Counts, show: Callable[[list[State]], None]) -> None:
+        kernel, source = self.plan.kernel, self.source
+        if not self.rows:
+            self.keep(np.stack([kernel.init(source) for _ in range(self.plan.chains)]))
+        while len(self.rows) <= self.plan.steps:
+            self.keep(np.stack([kernel.step(x, private, source) for x in self.rows[-1]]))
+            show(self.rows)
+
+
+def _made(walk: _Walk, counts: Counts, words: int) -> Chains:
+    """Finish a run, or as much of it as Ctrl-C leaves."""
+    try:
+        # the first words of a source: a resumed seeded run finds the same arrangement
+        private = walk.plan.kernel.arranged(counts, walk.source)
+        _skip(walk.source, words)
+        with _shown(walk.plan) as show:
+            walk.forward(private, show)
+    except KeyboardInterrupt:
+        if not walk.rows:
+            raise
+    finally:
+        walk.journal.close()
+    return Chains(walk.plan, np.stack(walk.rows, axis=1), walk.source.seeded)
+
+
+def _skip(source: Source, words: int) -> None:
+    if isinstance(source, Used):
+        while source.count < words:
+            source.words(min(words - source.count, 2**20))
+
+
+# ── progress ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def _shown(plan: Plan) -> Iterator[Callable[[list[State]], None]]:
+    """Write to a terminal's stderr once two seconds have passed: steps, worst R̂, spend."""
+    if not sys.stderr.isatty():
+        yield lambda rows: None  # noqa: ARG005
+        return
+    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(plan.kernel.name, total=plan.steps)
+    clock = _Clock()
+
+    def show(rows: list[State]) -> None:
+        if clock.due():
+            bar.start()
+            bar.update(task, completed=len(rows) - 1, description=status(plan, rows))
+
+    try:
+        yield show
+    finally:
+        bar.stop()
+
+
+@final
+@dataclass
+class _Clock:
+    started: float = field(default_factory=time.monotonic)
+    last: float = 0.0
+
+    def due(self) -> bool:
+        now = time.monotonic()
+        if now - self.started < PATIENCE or now - self.last < SHOWN:
+            return False
+        self.last = now
+        return True
+
+
+def status(plan: Plan, rows: list[State]) -> str:
+    """Worst R̂ of the later half, and the spend so far at δ = 10⁻⁶."""
+    recent = np.stack(rows[len(rows) // 2 :], axis=1)
+    agreement = np.array([r_hat(recent[:, :, i]) for i in range(min(recent.shape[2], 32))])
+    worst = np.nanmax(agreement) if np.isfinite(agreement).any() else np.nan
+    spent = plan.after(len(rows) - 1).epsilon(1e-6) if len(rows) > 1 else 0.0
+    return f"{plan.kernel.name}: R̂ {worst:.3f}, spent ε {spent:.3g} at δ 1e-6"
