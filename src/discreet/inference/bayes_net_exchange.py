@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from discreet.inference.bayes_net_kernel import Codes, Floats, Integers, Layout, Noise
 
-REACH = 4.0  # moves of up to so many noise scales
-
 
 @njit(cache=True)
 def grouped(codes: Codes, n: int, layout: Layout, v: int) -> tuple[Integers, Integers]:
@@ -47,7 +45,9 @@ def urn(many: int, few: int, m: int, a: float, b: float) -> float:
     """Log ratio of target and proposal but for the noise, m of `many` going where `few` are; 0 at a = b = 1."""
     if a == 1.0 and b == 1.0:
         return 0.0
-    target = math.lgamma(a + many - m) + math.lgamma(b + few + m) - math.lgamma(a + many) - math.lgamma(b + few)
+    target = (
+        math.lgamma(a + many - m) + math.lgamma(b + few + m) - math.lgamma(a + many) - math.lgamma(b + few)
+    )
     chosen = math.lgamma(many + 1.0) + math.lgamma(few + 1.0)
     return target + chosen - math.lgamma(many - m + 1.0) - math.lgamma(few + m + 1.0)
 
@@ -135,7 +135,7 @@ def exchange(
     order, begins = grouped(codes, n, layout, v)
     size = layout.size[v]
     for row in range(0, layout.stop[v] - layout.start[v], size):
-        most = min(begins[row + size] - begins[row], before.shape[0])
+        most = min(begins[row + size] - begins[row], noise.reach[v])
         if most == 0:
             continue
         values = np.random.permutation(size)
@@ -178,8 +178,8 @@ def step(
     layout: Layout,
     noise: Noise,
     before: Codes,
-) -> tuple[int, int]:
-    """One sweep: every record, then every row of every node; θ is drawn anew after each."""
+) -> tuple[int, float]:
+    """One sweep: some records, then every row of every node; θ is drawn anew after each."""
     n, accepted = sweep(codes, n, fixed, residual, chances, layout, noise)
     for v in range(layout.size.size):
         exchange(codes, n, v, prior, residual, chances, layout, noise, before)
@@ -198,7 +198,6 @@ def chain(
     fixed: bool,
     layout: Layout,
     noise: Noise,
-    reach: int,
     burn: int,
     keep: int,
     thin: int,
@@ -206,20 +205,17 @@ def chain(
     """Run one chain, its first θ ~ Dirichlet(begin); return θ and n as kept, and the share accepted."""
     np.random.seed(seed)
     nodes = layout.size.size
-    codes, before = np.empty((most, nodes), np.int32), np.empty((reach, nodes), np.int32)
+    codes, before = np.empty((most, nodes), np.int32), np.empty((noise.reach.max(), nodes), np.int32)
     residual, theta, chances = noisy.copy(), np.empty_like(prior), np.empty_like(prior)
     for v in range(nodes):
         redraw(theta, chances, begin, layout, v)
     fill(codes, n, residual, chances, layout)
     kept, sizes = np.empty((keep, prior.size), np.float32), np.empty(keep, np.int64)
-    accepted, moves = 0, 0
-    for t in range(burn + keep * thin):
-        moves += max(n, 1)
-        n, some = step(
-            codes, n, fixed, noisy, prior, theta, residual, chances, layout, noise, before
-        )
+    accepted, sweeps = 0.0, burn + keep * thin
+    for t in range(sweeps):
+        n, some = step(codes, n, fixed, noisy, prior, theta, residual, chances, layout, noise, before)
         accepted += some
         if t >= burn and (t - burn + 1) % thin == 0:
             kept[(t - burn) // thin] = theta.astype(np.float32)
             sizes[(t - burn) // thin] = n
-    return kept, sizes, accepted / moves
+    return kept, sizes, accepted / sweeps

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Codes = NDArray[np.int32]
 
+SHARE = 8  # a sweep visits n/SHARE records one by one: moves of many records mix better for their time
 REPLACE, ADD = 0.5, 0.75  # where n is private, a step replaces a record, adds one, or else removes one
 
 
@@ -42,6 +43,7 @@ class Noise(NamedTuple):
 
     sharpness: Floats
     squared: bool
+    reach: Integers  # how many records a move of many takes at most, by node
 
 
 @njit(cache=True)
@@ -129,15 +131,15 @@ def resized(cells: Integers, step: float, residual: Floats, noise: Noise) -> boo
 @njit(cache=True)
 def sweep(
     codes: Codes, n: int, fixed: bool, residual: Floats, chances: Floats, layout: Layout, noise: Noise
-) -> tuple[int, int]:
-    """Make as many moves as there are records; return n and how many were accepted."""
+) -> tuple[int, float]:
+    """Visit n/SHARE random records; return n and the share of moves accepted."""
     nodes = layout.size.size
     drawn, new, old = np.empty(nodes, np.int32), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
-    accepted = 0
-    for move in range(max(n, 1)):
+    accepted, moves = 0, n // SHARE + 1
+    for _ in range(moves):
         u = 0.0 if fixed else np.random.random()
         if u < REPLACE and n > 0:
-            i = move if fixed else np.random.randint(n)
+            i = np.random.randint(n)
             locate(layout, codes[i], old)
             propose(chances, layout, drawn, new)
             if replaced(old, new, residual, noise):
@@ -156,7 +158,7 @@ def sweep(
                 n -= 1
                 codes[i] = codes[n]
                 accepted += 1
-    return n, accepted
+    return n, accepted / moves
 
 
 @njit(cache=True)
