@@ -54,7 +54,7 @@ def drawn(draws: Draws, model: BayesianNetwork) -> NetworkDraws:
 
 def fit(
     cells: NoisyCells,
-    model: BayesianNetwork | None = None,
+    model: BayesianNetwork,
     *,
     chains: int = 4,
     sweeps: int | None = None,
@@ -68,24 +68,21 @@ def fit(
     """
     from discreet.inference.bayes_net_exchange import chain  # noqa: PLC0415 - compiles on first use
 
-    network = cells.model if model is None else model
-    noisy, prior = cells.noisy.astype(np.float64), np.full(network.size, float(network.prior))
+    noisy, prior = cells.noisy.astype(np.float64), np.full(model.size, float(model.prior))
     n, most = size_of(cells)
     total = sweeps or int(np.clip(MOVES // max(n, 1), FEWEST, MOST))
     keep = min(keep, total)
     begin = prior + np.maximum(noisy, 0.0)
-    seeds = (source or public_source(cells, network)).words(chains) % np.uint64(2**31)
+    seeds = (source or public_source(cells, model)).words(chains) % np.uint64(2**31)
     runs: list[Any] = [
         chain(
-            int(seed), noisy, begin, prior, n, most, cells.n is not None, layout_of(network), noise_of(cells, most),
-            total // 2 if burn is None else burn, keep, max(total // keep, 1),
+            int(seed), noisy, begin, prior, n, most, cells.n is not None, layout_of(model),
+            noise_of(cells, most), total // 2 if burn is None else burn, keep, max(total // keep, 1),
         )
         for seed in seeds
     ]  # fmt: skip
     draws, sizes = (np.stack([run[i] for run in runs]) for i in (0, 1))
-    return NetworkDraws(
-        network, draws, "noise_aware", diagnosed(draws, "Gibbs over θ and the records"), sizes
-    )
+    return NetworkDraws(model, draws, "noise_aware", diagnosed(draws, "Gibbs over θ and the records"), sizes)
 
 
 def diagnosed(draws: Floats, method: str) -> Diagnostics:

@@ -5,7 +5,7 @@
 One record a time, counts move by √n in a sweep, and where noise is wider than that it takes (b/√n)² sweeps to
 cross it. So: in a row of node v take m of the N_i records of value i, make them j, and draw their descendants
 anew from p(·|θ). With the row's θ integrated out the target's ratio is
-Γ(a_i+N_i−m)Γ(a_j+N_j+m)/(Γ(a_i+N_i)Γ(a_j+N_j)), the proposal's is C(N_i, m)/C(N_j+m, m), and the rest is noise.
+Γ(a_i+N_i−m)Γ(a_j+N_j+m)/(Γ(a_i+N_i)Γ(a_j+N_j)), the proposal's C(N_i, m)/C(N_j+m, m); the rest is noise.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def grouped(codes: Codes, n: int, layout: Layout, v: int) -> tuple[Integers, Int
 
 @njit(cache=True)
 def urn(many: int, few: int, m: int, a: float, b: float) -> float:
-    """Log ratio of target and proposal but for the noise, m of `many` going where `few` are; 0 at a = b = 1."""
+    """Log ratio of target and proposal but for the noise, m of `many` joining `few`; 0 at a = b = 1."""
     if a == 1.0 and b == 1.0:
         return 0.0
     target = (
@@ -130,7 +130,7 @@ def exchange(
 ) -> None:
     """Pair the values of every row of v at random and move m records within each pair, m log-uniform.
 
-    A value is in one pair only, so the groups need no repair; m depends on the row's total alone, which stays.
+    A value is in one pair only, so groups need no repair; m depends on the row's total alone, which stays.
     """
     order, begins = grouped(codes, n, layout, v)
     size = layout.size[v]

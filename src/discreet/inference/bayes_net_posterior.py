@@ -11,7 +11,6 @@ from scipy.special import betainccinv, betaincinv, logsumexp
 
 from discreet.families.family import credible
 from discreet.inference.bayes_net_queries import ancestral, log_probabilities, marginal
-from discreet.inference.noise_aware import Diagnostics
 from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Floats, Integers
     from discreet.inference.bayes_net_queries import Records
+    from discreet.inference.noise_aware import Diagnostics
     from discreet.models.bayes_net import BayesianNetwork
     from discreet.sampling.source import Source
 
@@ -64,7 +64,7 @@ class NetworkPosterior(ABC):
         return tables(self.model, self.flat(size, source))
 
     def synthetic(self, size: int, source: Source | None = None) -> dict[str, Integers]:
-        """Records from the posterior predictive: one network is drawn, then `size` records from it."""
+        """Draw a network, then `size` records from it: a data set from the posterior predictive."""
         bits = source or SYSTEM
         network = self.model.split(self.flat(1, bits)[0])
         return ancestral(self.model, network, size, generator(bits))
@@ -159,9 +159,7 @@ class NetworkDraws(NetworkPosterior):
 
     def interval(self, level: float) -> Tables:
         ends = np.quantile(self._all, credible(level), axis=0).astype(np.float64)
-        return tables(self.model, ends) | {
-            node: np.moveaxis(both, 0, -1) for node, both in tables(self.model, ends).items()
-        }
+        return {node: np.moveaxis(both, 0, -1) for node, both in tables(self.model, ends).items()}
 
     def flat(self, size: int, source: Source | None = None) -> Floats:
         """Choose among the draws that were kept, with replacement."""
@@ -169,7 +167,7 @@ class NetworkDraws(NetworkPosterior):
         return self._all[chosen].astype(np.float64)
 
     def log_predictive(self, records: Records) -> Floats:
-        """ln of the mean over draws of p(x|θ)"""
+        """Take the mean of p(x|θ) over the draws."""
         thetas = self._all
         first = np.atleast_1d(np.asarray(records[self.model.columns[0]]))
         step = max(1, AT_ONCE // len(thetas))

@@ -47,7 +47,7 @@ def counts_of(model: BayesianNetwork, records: Records) -> Integers:
     return np.bincount(cells_of(model, records).reshape(-1), minlength=model.size)
 
 
-def log_probabilities(model: BayesianNetwork, theta: Floats, records: Records) -> Floats:
+def log_probabilities(model: BayesianNetwork, theta: NDArray[Any], records: Records) -> Floats:
     """Return ln p(x|θ) for flat θ of shape (…, cells): (…, records)."""
     with np.errstate(divide="ignore"):
         logs = np.log(theta, dtype=np.float64)

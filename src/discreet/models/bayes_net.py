@@ -47,8 +47,8 @@ class BayesianNetwork(CountModel):
             configurations = prod(self.size_of[parent] for parent in parents)
             if configurations > MOST_CONFIGURATIONS:
                 raise ValueError(
-                    f"the parents of {node!r} ({', '.join(parents)}) have {configurations} joint values, more "
-                    f"than {MOST_CONFIGURATIONS}: nearly every row of its table would be empty; give it "
+                    f"the parents of {node!r} ({', '.join(parents)}) have {configurations} joint values, "
+                    f"more than {MOST_CONFIGURATIONS}: nearly every row of its table would be empty; give it "
                     "fewer parents, or coarser ones"
                 )
 
@@ -64,12 +64,12 @@ class BayesianNetwork(CountModel):
     def to_networkx(self) -> Any:  # noqa: ANN401 - networkx has no types
         """Return the graph as a networkx.DiGraph, for drawing and for graph algorithms."""
         try:
-            import networkx  # noqa: PLC0415 - an extra
+            import networkx as nx  # noqa: PLC0415 - an extra
         except ImportError:
             raise ImportError(
                 "graphs as networkx objects need the extra: pip install 'discreet[models]'"
             ) from None
-        graph = networkx.DiGraph()
+        graph = nx.DiGraph()
         graph.add_nodes_from(self.nodes)
         graph.add_edges_from(self.graph)
         return graph
@@ -94,7 +94,7 @@ def read_graph(graph: Any) -> tuple[Edges, tuple[str, ...]]:  # noqa: ANN401 - n
 
 
 def ordered(edges: Edges, named: Iterable[str]) -> tuple[str, ...]:
-    """All nodes, parents before children: in the order given, where it is one; a cycle is refused and named."""
+    """All nodes, parents before children, in the given order if it is one; a cycle is refused and named."""
     above: dict[str, list[str]] = {node: [] for node in named}
     if not above or {type(node) for node in above} != {str}:
         raise ValueError(f"the nodes of the network are column names, at least one; got {list(above)}")
