@@ -15,7 +15,7 @@ from discreet.privatise import POSTERIORS
 def test_lists_for_completion_are_the_registries():
     assert set(MODELS) == set(FAMILIES)
     assert set(MECHANISMS) == set(POSTERIORS)
-    assert set(RELATIONS) == {r.value for r in Relation}
+    assert set(RELATIONS) == {r.value for r in Relation} - {"profile"}  # of tables - {"profile"}  # which needs a graph, not a table
 
 
 @pytest.mark.parametrize(

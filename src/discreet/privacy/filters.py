@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, final
 from flint import arb
 
 from discreet.privacy.certified import ball, floor, precision
-from discreet.privacy.curves import Points, downward
+from discreet.privacy.curves import Points
 from discreet.privacy.guarantee import Guarantee, NotProved, same_relation
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.words import DOWN, at_order, in_words, number
 
 if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
@@ -62,7 +63,7 @@ class PureMeter(Meter):
         return Fraction(guarantee.loss) if isinstance(guarantee, PureDP) else _finite(guarantee.epsilon(0))
 
     def fitting(self, left: Fraction) -> str:
-        return f"PureDP({downward(left)!r})"
+        return f"PureDP({number(left, DOWN)})"
 
 
 @final
@@ -74,7 +75,7 @@ class ConcentratedMeter(Meter):
         return Fraction(guarantee.rho) if isinstance(guarantee, ZeroCDP) else _finite(guarantee.zcdp_bound)
 
     def fitting(self, left: Fraction) -> str:
-        return f"ZeroCDP({downward(left)!r})"
+        return f"ZeroCDP({number(left, DOWN)})"
 
 
 @final
@@ -89,7 +90,7 @@ class GaussianMeter(Meter):
         return None if mu is None else mu**2
 
     def fitting(self, left: Fraction) -> str:
-        return f"GaussianDP({floor(ball(left).sqrt())!r})"
+        return f"GaussianDP({number(floor(ball(left).sqrt()), DOWN)})"
 
 
 @final
@@ -103,7 +104,7 @@ class OrderMeter(Meter):
         return _finite(guarantee.renyi(self.order))
 
     def fitting(self, left: Fraction) -> str:
-        return f"RenyiDP.at({self.order!r}, {downward(left)!r})"
+        return at_order(self.order, left, DOWN)
 
 
 @final
@@ -170,7 +171,7 @@ def spend(state: Spending, guarantee: Guarantee) -> Spending:
     """Return the state after this release, or refuse and say what would still fit."""
     if not state.admits(guarantee):
         raise Overspent(
-            f"{guarantee!r} does not fit what is left of {state.filter.budget!r}; "
+            f"{in_words(guarantee)} does not fit what is left of {in_words(state.filter.budget)}; "
             f"what fits: {state.fitting()}"
         )
     return state.after(guarantee)

@@ -19,10 +19,12 @@ class Relation(Enum):
 
     SUBSTITUTE = "substitute"  # one record replaced; n is public
     ADD_REMOVE = "add_remove"  # one record added or removed; n is private
+    PROFILE = "profile"  # one observation drawn from another profile, along an edge of a public graph
 
 
 SUBSTITUTE = Relation.SUBSTITUTE
 ADD_REMOVE = Relation.ADD_REMOVE
+PROFILE = Relation.PROFILE
 
 
 class Unreachable(ValueError):  # noqa: N818 - a fact about the target, said in the user's words

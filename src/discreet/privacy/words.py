@@ -1,14 +1,92 @@
-"""Promised numbers for people: never rounded down."""
+"""Promises for people: never rounded to the side that flatters, and no fraction of three hundred digits."""
 
 from __future__ import annotations
 
+import json
 import math
-from decimal import ROUND_CEILING, Context, Decimal
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+from discreet.privacy.composition import Composition
+from discreet.privacy.curves import Points
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
+from discreet.privacy.guarantees import RenyiDP
+
+UP, DOWN = ROUND_CEILING, ROUND_FLOOR  # what is promised, and what still fits
+DIGITS, SHORT = 6, 12  # digits of a number that is rounded, and of one that is shown whole
 
 
-def upward(value: float, digits: int = 6) -> str:
+def upward(value: float, digits: int = DIGITS) -> str:
     """Write the least decimal of so many digits at or above the value."""
     if not math.isfinite(value):
         return "unbounded"
     near = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
     return f"{near.normalize():g}" if near else "0"
+
+
+def number(value: float | Fraction, rounding: str = UP) -> str:
+    """Write a number whole where that is short, as 0.1 or 1/3; else at six digits, rounded as told."""
+    if isinstance(value, float) and (not math.isfinite(value) or _digits(Decimal(repr(value))) <= SHORT):
+        return repr(value)
+    exact = Fraction(value)
+    try:
+        return _decimal(exact, Context(prec=SHORT, traps=[Inexact]))
+    except Inexact:
+        ratio = str(exact)
+    if len(ratio) <= SHORT:
+        return ratio
+    return _decimal(exact, Context(prec=DIGITS, rounding=rounding))
+
+
+def _digits(shown: Decimal) -> int:
+    return len(shown.normalize().as_tuple().digits)
+
+
+def _decimal(exact: Fraction, context: Context) -> str:
+    return f"{context.divide(Decimal(exact.numerator), Decimal(exact.denominator)).normalize():g}"
+
+
+def knob(value: Any) -> str:  # noqa: ANN401 - any JSON
+    """Write an exact rational briefly; the certificate's JSON has every digit."""
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return f"[{', '.join(knob(x) for x in value)}]"
+    if not isinstance(value, str) or not re.fullmatch(r"-?\d+/\d+", value) or len(value) <= SHORT:
+        return str(value)
+    return f"about {float(Fraction(value)):.{DIGITS}g}"
+
+
+@singledispatch
+def in_words(guarantee: Guarantee, rounding: str = UP) -> str:
+    """Name a promise briefly, as it is written in Python."""
+    shown = [_said(value, rounding) for value in guarantee.described()]
+    if guarantee.relation is ADD_REMOVE:
+        shown.append("relation=ADD_REMOVE")
+    return f"{type(guarantee).__name__}({', '.join(shown)})"
+
+
+def _said(value: object, rounding: str) -> str:
+    return number(value, rounding) if isinstance(value, int | float | Fraction) else repr(value)
+
+
+def at_order(order: float, bound: float | Fraction, rounding: str = UP) -> str:
+    """Name a Rényi bound; a smaller order promises less, so the order is rounded the other way."""
+    return f"RenyiDP.at({number(order, DOWN if rounding == UP else UP)}, {number(bound, rounding)})"
+
+
+@in_words.register
+def _(guarantee: RenyiDP, rounding: str = UP) -> str:
+    if isinstance(guarantee.curve, Points):
+        return " and ".join(at_order(a, e, rounding) for a, e in guarantee.curve.known)
+    exact = "" if guarantee.profile is None else " and its exact δ(ε)"
+    return f"the Rényi curve of its worst neighbours, finite below order {guarantee.order_limit:.6g}{exact}"
+
+
+@in_words.register
+def _(guarantee: Composition, rounding: str = UP) -> str:
+    parts = [(in_words(part, rounding), n) for part, n in guarantee.parts]
+    return ", and ".join(f"{n} times {said}" if n > 1 else said for said, n in parts)
