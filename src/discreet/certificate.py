@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from discreet.certificate_words import certificate_text
-from discreet.privacy.composition import Composition
-from discreet.privacy.curves import Points
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved
-from discreet.privacy.guarantees import RenyiDP
 from discreet.privacy.odds import loss_bound, sure_after
 from discreet.privacy.serial import to_json
+from discreet.privacy.words import in_words
 from discreet.release_json import digest, model_to_json, release_to_json
 
 if TYPE_CHECKING:
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
 
     from discreet.release import Release
 
-__all__ = ["certificate", "certificate_text"]
+__all__ = ["certificate", "certificate_text", "in_words"]
 
 Json = dict[str, Any]
 
@@ -130,25 +127,6 @@ def _promised(release: Release) -> Json:
         "gdp_mu": _least(release, lambda g: g.gdp_bound),
         "odds": odds(release),
     }
-
-
-@singledispatch
-def in_words(guarantee: Guarantee) -> str:
-    """Name a promise briefly."""
-    return repr(guarantee)
-
-
-@in_words.register
-def _(guarantee: RenyiDP) -> str:
-    if isinstance(guarantee.curve, Points):
-        return " and ".join(f"RenyiDP.at({a!r}, {e!r})" for a, e in guarantee.curve.known)
-    exact = "" if guarantee.profile is None else " and its exact δ(ε)"
-    return f"the Rényi curve of its worst neighbours, finite below order {guarantee.order_limit:.6g}{exact}"
-
-
-@in_words.register
-def _(guarantee: Composition) -> str:
-    return ", and ".join(f"{n} times {in_words(g)}" if n > 1 else in_words(g) for g, n in guarantee.parts)
 
 
 def _own_delta(target: Guarantee) -> set[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from discreet.privacy.words import upward
+from discreet.privacy.words import knob, upward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -72,7 +72,7 @@ def _promises(promised: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _listed(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in parameters.items()) or "no knob"
+    return ", ".join(f"{name} = {knob(value)}" for name, value in parameters.items()) or "no knob"
 
 
 def _section(title: str, lines: Iterable[str]) -> str:

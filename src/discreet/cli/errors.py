@@ -72,7 +72,7 @@ def ours(error: BaseException) -> bool:
 
 
 def plain(words: str) -> str:
-    """Join words to one line; exact rationals as decimals where these are short, else as p/q."""
+    """Join words to one line; exact rationals as people write them."""
     return plain_line(" ".join(words.split()))
 
 
@@ -82,9 +82,10 @@ def plain_line(line: str) -> str:
 
 
 def decimal(x: Fraction) -> str:
-    """Write 1/10 as 0.1, 1/3 as 1/3."""
-    near = f"{float(x):.15g}"
-    return near if Fraction(near) == x else str(x)
+    """Write 1/10 as 0.1, 1/3 as 1/3, and what is longer at six digits, rounded up as promises are."""
+    from discreet.privacy.words import number  # noqa: PLC0415 - loaded on use, not for --help
+
+    return number(x)
 
 
 def where(error: BaseException) -> str:

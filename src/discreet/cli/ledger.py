@@ -185,25 +185,26 @@ def export(
 def _scope(opened: Ledger, name: str) -> dict[str, Any]:
     from discreet.ledger.amounts import fits_in_words  # noqa: PLC0415
     from discreet.privacy.serial import to_json  # noqa: PLC0415
+    from discreet.privacy.words import in_words  # noqa: PLC0415
 
     left = opened.remaining(name)
     return {
         "scope": name,
-        "budget": plain(repr(left.budget)),
+        "budget": in_words(left.budget),
         "guarantee": to_json(left.budget),
         "relation": left.budget.relation.value,
         "share": left.share,
-        "fits": plain(fits_in_words(left.state)),
+        "fits": fits_in_words(left.state),
     }
 
 
 def _row(entry: Entry) -> list[object]:
-    from discreet.certificate import in_words  # noqa: PLC0415
     from discreet.privacy.serial import from_json  # noqa: PLC0415
+    from discreet.privacy.words import in_words  # noqa: PLC0415
 
     said = entry.content
     promised = said.get("guarantee", said.get("budget"))
-    words = plain(in_words(from_json(promised))) if promised else ""
+    words = in_words(from_json(promised)) if promised else ""
     scopes, note = " ".join(said["scopes"]), said.get("note", "")
     return [entry.position, said["at"][:19], entry.kind, entry.id, scopes, words, note]
 

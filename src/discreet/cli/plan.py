@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options as o
-from discreet.cli.errors import REFUSED, decimal, plain, plain_line
+from discreet.cli.errors import REFUSED, decimal, plain_line
 from discreet.cli.job import Job, model_of, read_job, schema_of
 from discreet.cli.show import dump, say, table
 from discreet.cli.words import MECHANISMS, number, one_of, promise
@@ -142,9 +142,10 @@ def _split(job: Job, questions: int, *, json: bool) -> None:
 
     from discreet.planning import split as parts_of  # noqa: PLC0415
     from discreet.privacy.serial import to_json  # noqa: PLC0415
+    from discreet.privacy.words import in_words  # noqa: PLC0415
 
     parts = parts_of(promise(str(job.target), job.relation), questions)
     if json:
         dump({name: to_json(part) for name, part in parts.items()})
     else:
-        table(("question", "its part"), [(name, plain(repr(part))) for name, part in parts.items()])
+        table(("question", "its part"), [(name, in_words(part)) for name, part in parts.items()])

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.certificate import in_words
 from discreet.cli.errors import plain
 from discreet.cli.show import heading, say, table
 from discreet.inference.draws import Draws
 from discreet.inference.parameters import named
-from discreet.privacy.words import upward
+from discreet.privacy.words import in_words, upward
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +57,7 @@ def promises(release: Release) -> list[str]:
     rows = pure or [row for row in said["epsilon_at_delta"] if row["epsilon"] is not None]
     numbers = [f"ε = {upward(row['epsilon'])} at δ = {row['delta']:g}" for row in rows]
     return [
-        f"target   {plain(in_words(release.target))}, {release.relation.value}",
+        f"target   {in_words(release.target)}, {release.relation.value}",
         f"promised {'; '.join(numbers) or plain(said['guarantee_words'])}",
     ]
 

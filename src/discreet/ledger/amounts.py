@@ -12,6 +12,7 @@ from discreet.privacy.curves import downward
 from discreet.privacy.filters import Filter, Overspent, Spending, filter_for
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, same_relation
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.words import DOWN, in_words, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,15 +88,27 @@ def fits_in_words(state: Spending) -> str:
         return words
     if state.filter.slack:
         whole = largest(state.filter.budget, state)
-        words = words if whole is None else f"{whole!r} or {words}"
+        words = words if whole is None else f"{in_words(whole, DOWN)} or {words}"
     return words + (", with relation=ADD_REMOVE" if state.filter.budget.relation is ADD_REMOVE else "")
 
 
 def refusal(state: Spending, guarantee: Guarantee, scope: str) -> Overspent:
     return Overspent(
-        f"{guarantee!r} does not fit what is left of {state.filter.budget!r} in scope {scope!r}; "
-        f"what fits: {fits_in_words(state)}"
+        f"{in_words(guarantee)} does not fit what is left of {in_words(state.filter.budget)} in scope "
+        f"{scope!r}; what fits: {fits_in_words(state)}{_hair(state, guarantee)}"
     )
+
+
+def _hair(state: Spending, guarantee: Guarantee) -> str:
+    """Where the decimals that were written fit and their doubles do not, say how to write them."""
+    given = [x for x in guarantee.described() if isinstance(x, float) and number(x) == repr(x)]
+    if not isinstance(guarantee, PureDP | ZeroCDP | ApproxDP) or len(given) < len(guarantee.described()):
+        return ""  # numbers that nobody typed
+    meant = type(guarantee)(*(Fraction(repr(x)) for x in given), relation=guarantee.relation)
+    if not state.admits(meant):
+        return ""
+    above = [f"Fraction('{x!r}')" for x in given if Fraction(x) > Fraction(repr(x))]
+    return f"; a double may be a hair above its decimal: give {' and '.join(above)}"
 
 
 @final
@@ -112,7 +125,7 @@ class Remaining:
 
     @property
     def words(self) -> str:
-        return f"{self.scope}: of {self.budget!r} there fits {fits_in_words(self.state)}"
+        return f"{self.scope}: of {in_words(self.budget)} there fits {fits_in_words(self.state)}"
 
     @property
     def share(self) -> float:

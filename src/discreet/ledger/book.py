@@ -29,6 +29,7 @@ from discreet.ledger.store import (
 )
 from discreet.privacy.filters import Overspent
 from discreet.privacy.serial import from_json, to_json
+from discreet.privacy.words import in_words
 from discreet.receipts import (
     Entry,
     Head,
@@ -118,8 +119,8 @@ class Ledger:
             elif canonical(before.content["budget"]) != scope.budget:
                 held = from_json(before.content["budget"])
                 raise LedgerError(
-                    f"scope {name!r} has the budget {held!r}, which cannot become {budget!r}; open it "
-                    "without a budget, or name another scope"
+                    f"scope {name!r} has budget {in_words(held)}, which cannot become {in_words(budget)}; "
+                    "open it without a budget, or name another scope"
                 )
 
     def charge(
@@ -260,7 +261,7 @@ def _replayed(book: Book, first: Entry, promise: dict[str, Any], scopes: list[st
     content = first.content
     if (content["guarantee"], content["scopes"]) != (json.loads(canonical(promise)), scopes):
         raise LedgerError(
-            f"charge id {first.id!r} already paid for {from_json(content['guarantee'])!r} in "
+            f"charge id {first.id!r} already paid for {in_words(from_json(content['guarantee']))} in "
             f"{', '.join(content['scopes'])}; choose another id for another release"
         )
     if book.find("refund", first.id):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,8 +42,7 @@ def target_point(promised: Mapping[str, Any]) -> tuple[float, float] | None:
 
 def _number(written: float | str) -> float:
     """Read a number as certificates write it: a double, or p/q where no double is exact."""
-    top, _, bottom = str(written).partition("/")
-    return float(top) / float(bottom or 1)
+    return float(Fraction(written))
 
 
 def delta_at(release: Release, epsilon: float) -> float:

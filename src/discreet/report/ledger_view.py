@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, final
 
+from discreet.privacy.words import in_words
+
 if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
 
@@ -47,4 +49,4 @@ class LedgerView:
     @classmethod
     def of(cls, *left: WhatIsLeft) -> LedgerView:
         """Take `ledger.remaining(scope)` of each scope."""
-        return cls(tuple(ScopeView(x.scope, repr(x.budget), x.words, x.share) for x in left))
+        return cls(tuple(ScopeView(x.scope, in_words(x.budget), x.words, x.share) for x in left))

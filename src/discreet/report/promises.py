@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from discreet.privacy.serial import from_json
+from discreet.privacy.words import in_words, knob
 from discreet.report.curve import privacy_curve
 from discreet.report.markup import Html, element, facts, joined, listed, paragraphs, table
 from discreet.report.numbers import certified, powers, share_upward
@@ -95,7 +96,7 @@ def _charged(receipt: Mapping[str, Any], promised: Mapping[str, Any]) -> str:
     """Name the promise that was paid for: the mechanism's own, or the target."""
     known = ((promised[name], promised[f"{name}_words"]) for name in ("guarantee", "target"))
     found = next((words for promise, words in known if promise == receipt["guarantee"]), None)
-    return found or json.dumps(receipt["guarantee"], ensure_ascii=False)
+    return found or in_words(from_json(receipt["guarantee"]))
 
 
 def _scope(i: int, scope: ScopeView) -> Html:
@@ -145,7 +146,7 @@ def _once(odds: list[Mapping[str, Any]]) -> list[str]:
 def _knobs(made: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     model = {f"prior: {name}": value for name, value in made["model"].items() if name != "family"}
     for name, value in {"model": made["model"]["family"], **model, **made["parameters"]}.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = knob(value)
         yield (
             name.replace("_", " "),
             text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(value)} entries)",
