@@ -95,9 +95,8 @@ def load_postgres(postgres_url, tmp_path_factory):
         path = tmp_path_factory.mktemp("copy") / "rows.csv"
         with duckdb.connect() as connection:
             connection.register("rows", rows)
-            connection.execute(
-                f"copy rows to '{path}' (header false, nullstr '\\N', force_quote (ward, name))"
-            )
+            texts = ", ".join(f.name for f in rows.schema if str(f.type) == "string")
+            connection.execute(f"copy rows to '{path}' (header false, nullstr '\\N', force_quote ({texts}))")
         columns = ", ".join(f'"{f.name}" {types[str(f.type)]}' for f in rows.schema)
         with psycopg.connect(postgres_url, autocommit=True) as connection, connection.cursor() as cursor:
             cursor.execute(f"create unlogged table {name} ({columns})")
