@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.inference.draws import Draws
 from discreet.inference.parameters import named
+from discreet.models.count_model import CountModel
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ PUBLIC_SEED = 20250101
 
 
 def inference_data(
-    posterior: Family | Draws,
-    prior: Family,
+    posterior: Any,  # noqa: ANN401 - a Family, Draws, or what a model of counts is read as
+    prior: Family | CountModel,
     *,
     draws: int = 1000,
     source: Source | None = None,
@@ -32,16 +33,29 @@ def inference_data(
 ) -> Any:  # noqa: ANN401 - arviz.InferenceData
     """Make the groups `posterior` (one chain; Draws give only what they hold) and `prior`, with `facts`."""
     bits = source or SeededSource(PUBLIC_SEED)
+    groups = _groups(prior, posterior, draws, bits)
     chains = {
-        group: {name: values[None] for name, values in named(prior, theta).items()}
-        for group, theta in (
-            ("posterior", _thetas(posterior, draws, bits)),
-            ("prior", prior.sample(draws, bits)),
-        )
+        group: {name: values[None] for name, values in parts.items()} for group, parts in groups.items()
     }
     made = _arviz().from_dict(**chains)
     made.posterior.attrs.update(facts or {})
     return made
+
+
+@singledispatch
+def _groups(prior: Any, posterior: Any, draws: int, source: Source) -> dict[str, dict[str, Floats]]:  # noqa: ANN401
+    thetas = {"posterior": _thetas(posterior, draws, source), "prior": prior.sample(draws, source)}
+    return {group: named(prior, theta) for group, theta in thetas.items()}
+
+
+@_groups.register(CountModel)
+def _(prior: CountModel, posterior: Any, draws: int, source: Source) -> dict[str, dict[str, Floats]]:  # noqa: ANN401
+    """Variables come by name; the prior is a group where the posterior can be taken without data."""
+    del prior
+    groups: dict[str, dict[str, Floats]] = {"posterior": posterior.sample(draws, source)}
+    return groups | (
+        {"prior": posterior.prior().sample(draws, source)} if hasattr(posterior, "prior") else {}
+    )
 
 
 @singledispatch

@@ -1,7 +1,7 @@
 """Counts of classes and, within each, of the levels of several features, given noisy counts of the latter.
 
 N and, for each feature d, n_{yd·} given N_y are Dirichlet–multinomial; Ĉ_{ydj} = n_{ydj} + noise. Every table
-informs the same N_y: p(N | Ĉ) ∝ p(N) ∏_{y,d} p(Ĉ_{yd·} | N_y), and each factor is the mass of a sum (count_sums).
+informs the same N_y: p(N | Ĉ) ∝ p(N) ∏_{y,d} p(Ĉ_{yd·} | N_y), each factor the mass of a sum (count_sums).
 So N is drawn first, then the cells of each table given N: independent draws, no chain.
 """
 
