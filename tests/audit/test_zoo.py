@@ -42,7 +42,7 @@ def test_tier_1_catches(name):
 
 # Fixed seed, so the outcome is fixed; every margin is wide enough that another seed would do as well. A
 # quarter of the runs is enough but for the subtlest twin.
-SUBTLE = {"diffused/corollary_16"}
+SUBTLE = {"diffused/corollary_16", "one_network_sample/node_forgotten"}
 
 
 @pytest.mark.parametrize("name", [name for name, twin in TWINS.items() if 2 in twin.tiers])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.audit.cases_choice import CHOICE_CASES
 from discreet.audit.cases_median import MEDIAN_CASES
+from discreet.audit.cases_network import NETWORK_CASES
 from discreet.audit.cases_noise import NOISE_CASES
 from discreet.audit.cases_posterior import POSTERIOR_CASES
 from discreet.audit.cases_statistics import STATISTIC_CASES
@@ -21,4 +22,5 @@ CASES: dict[str, Callable[[], Case]] = {
     **MEDIAN_CASES,
     **POSTERIOR_CASES,
     **STATISTIC_CASES,
+    **NETWORK_CASES,
 }

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING
 from discreet.audit.zoo_choice import CHOICE_TWINS
 from discreet.audit.zoo_float import FLOAT_TWINS
 from discreet.audit.zoo_median import MEDIAN_TWINS
+from discreet.audit.zoo_network import NETWORK_TWINS
 from discreet.audit.zoo_noise import NOISE_TWINS
 from discreet.audit.zoo_posterior import POSTERIOR_TWINS
 
 if TYPE_CHECKING:
     from discreet.audit.twin import Twin
 
-TWINS: dict[str, Twin] = {**FLOAT_TWINS, **NOISE_TWINS, **CHOICE_TWINS, **MEDIAN_TWINS, **POSTERIOR_TWINS}
+TWINS: dict[str, Twin] = {
+    **FLOAT_TWINS,
+    **NOISE_TWINS,
+    **CHOICE_TWINS,
+    **MEDIAN_TWINS,
+    **POSTERIOR_TWINS,
+    **NETWORK_TWINS,
+}

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.bayes_net_posterior import NetworkDirichlet, NetworkDraws, NetworkPosterior
+from discreet.inference.bayes_net_posterior import (
+    NetworkDirichlet,
+    NetworkDraws,
+    NetworkPosterior,
+    OneNetwork,
+)
 from discreet.inference.noise_aware import Diagnostics
 from discreet.inference.noise_aware_chains import ess, r_hat
 from discreet.inference.noise_aware_noise import NoiseLaw
@@ -45,11 +50,9 @@ def naive(cells: NoisyCells, model: BayesianNetwork) -> NetworkDirichlet:
     return NetworkDirichlet(model, float(model.prior) + counts, "naive")
 
 
-def drawn(draws: Draws, model: BayesianNetwork) -> NetworkDraws:
-    """Read the network that was released as one draw: its tables, and no uncertainty about them."""
-    values = np.asarray(draws.values, dtype=np.float32)[None]
-    method = Diagnostics("one draw of the truncated, tempered posterior", 1, values.shape[1])
-    return NetworkDraws(model, values, "draws", method, np.zeros((1, values.shape[1]), np.int64))
+def drawn(draws: Draws, model: BayesianNetwork) -> OneNetwork:
+    """Read the network that was released as one draw."""
+    return OneNetwork(model, draws.sample(1)[0])
 
 
 def fit(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 from scipy.special import betainccinv, betaincinv, logsumexp
 
 from discreet.families.family import credible
 from discreet.inference.bayes_net_queries import ancestral, log_probabilities, marginal
+from discreet.inference.draws import OnlyDraws
 from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
     Tables = dict[str, NDArray[Any]]
 
+ONE = (
+    "one network was drawn and released, and the posterior itself stays as private as the data: intervals and "
+    "further draws need mechanism='noisy_counts', which pays once and is then read freely"
+)
 AT_ONCE = 2**22  # entries of a matrix draws × records
 
 
@@ -139,7 +144,7 @@ class NetworkDirichlet(NetworkPosterior):
 @final
 @dataclass(frozen=True, eq=False)
 class NetworkDraws(NetworkPosterior):
-    """Draws of θ by Markov chains, the noise accounted for, or the one draw that was released."""
+    """Draws of θ by Markov chains, the noise accounted for."""
 
     model: BayesianNetwork
     draws: NDArray[np.float32]  # (chains, kept, cells)
@@ -182,3 +187,35 @@ class NetworkDraws(NetworkPosterior):
 
     def __repr__(self) -> str:
         return f"NetworkDraws(reading={self.reading!r}, {self.model!r}, {self.diagnostics!r})"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OneNetwork(NetworkPosterior):
+    """The one network that was released: its tables, and nothing of the posterior around it."""
+
+    model: BayesianNetwork
+    theta: Floats  # flat
+    reading: str = "one draw"
+
+    def mean(self) -> Tables:
+        """Return the tables as drawn; an estimate of the posterior mean."""
+        return self.model.split(self.theta)
+
+    def variance(self) -> NoReturn:
+        raise OnlyDraws(ONE)
+
+    def interval(self, level: float) -> NoReturn:
+        raise OnlyDraws(ONE)
+
+    def flat(self, size: int, source: Source | None = None) -> Floats:
+        del source
+        if not 0 <= size <= 1:
+            raise OnlyDraws(ONE)
+        return self.theta[None][:size]
+
+    def log_predictive(self, records: Records) -> Floats:
+        return log_probabilities(self.model, self.theta, records)
+
+    def marginal(self, columns: Sequence[str]) -> Floats:
+        return marginal(self.model, self.theta, columns)

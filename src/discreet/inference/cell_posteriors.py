@@ -7,12 +7,20 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.inference.draws import Draws
     from discreet.mechanisms.noisy_cells import NoisyCells
     from discreet.models.count_model import CountModel
 
 # model → module:function of (NoisyCells, model, reading); loaded when the first posterior is asked for
 READERS = {
     "naive_bayes": "naive_bayes:read",
+    "bayesian_network": "bayes_net:read",
+}
+# model → module:function of (Draws, model), where one draw of its tables is a release
+DRAWN = {
+    "bayesian_network": "bayes_net:drawn",
 }
 READINGS = ("noise_aware", "naive")
 
@@ -25,6 +33,11 @@ def cell_posterior(
     if reading not in READINGS:
         raise ValueError(f"unknown reading {reading!r}; known: {', '.join(READINGS)}")
     return _read(cells, prior, reading)
+
+
+def drawn_posterior(draws: Draws) -> Any:  # noqa: ANN401
+    """Read posterior draws as what the model makes of them; draws of a family are their own reading."""
+    return _function(DRAWN[draws.model.name])(draws, draws.model) if draws.model.name in DRAWN else draws
 
 
 def _refitted(model: CountModel, released: CountModel) -> CountModel:
@@ -41,5 +54,10 @@ def _refitted(model: CountModel, released: CountModel) -> CountModel:
 def _read(cells: NoisyCells, model: CountModel, reading: str) -> Any:  # noqa: ANN401
     if model.name not in READERS:
         raise TypeError(f"no posterior is known for {type(model).__name__}; known: {', '.join(READERS)}")
-    module, _, function = READERS[model.name].partition(":")
-    return getattr(importlib.import_module(f"discreet.inference.{module}"), function)(cells, model, reading)
+    return _function(READERS[model.name])(cells, model, reading)
+
+
+def _function(home: str) -> Callable[..., Any]:
+    module, _, name = home.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(f"discreet.inference.{module}"), name)
+    return found

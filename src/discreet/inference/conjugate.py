@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from discreet.inference.cell_posteriors import cell_posterior
+from discreet.inference.cell_posteriors import cell_posterior, drawn_posterior
 from discreet.inference.draws import Draws
 from discreet.mechanisms.noisy_cells import NoisyCells
 from discreet.mechanisms.noisy_release import NoisyRelease
@@ -33,10 +33,10 @@ def _(value: NoisyCells, *, model: CountModel | None = None, reading: str = "noi
 
 
 @posterior.register(Draws)
-def _(value: Draws, *, model: Family | None = None, reading: str = "naive") -> Draws:
+def _(value: Draws, *, model: Family | None = None, reading: str = "naive") -> Any:  # noqa: ANN401
     if model is not None or reading != "naive":
         raise ValueError(
             "a release of posterior draws was made under its prior and has one reading; only noisy "
             "statistics can be read under another prior or in another way"
         )
-    return value
+    return drawn_posterior(value)

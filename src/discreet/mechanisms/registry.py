@@ -30,6 +30,7 @@ _HOME = {
     "one_posterior_sample": "one_posterior_sample:OnePosteriorSample",
     "noisy_statistics": "noisy_statistics:NoisyStatistics",
     "noisy_counts": "noisy_counts:NoisyCounts",
+    "one_network_sample": "ops_network:OneNetworkSample",
     "posterior_draws": "posterior:PosteriorDraws",
     "statistical_query": "statistical_query:StatisticalQuery",
     "laplace_query": "statistical_query:LaplaceQuery",
@@ -37,7 +38,10 @@ _HOME = {
 }
 # What privatise may be asked for, by what it is the posterior of; the default first.
 OF_FAMILIES = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")
-OF_COUNTS = ("noisy_counts",)
+OF_COUNTS = (
+    "noisy_counts",
+    "one_network_sample",
+)
 _NAME = {home.partition(":")[2]: name for name, home in _HOME.items()}
 
 
