@@ -1,0 +1,233 @@
+# mypy: disable-error-code="untyped-decorator"
+# ruff: noqa: PLR0917 (a kernel takes arrays and numbers, not objects)
+"""Compiled algebra of the latent normal model: z = μ + Lu with μ, L from the unconstrained vector φ.
+
+φ = (μ of the p normal columns; ln l₁, …, ln l_p; the unit lower triangle c, row by row; and in a regression
+w; ln σ²): Σ = LLᵀ, L = C·diag(l). Small loops rather than LAPACK: they compile in a moment.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from discreet.families.family import Floats
+
+    # (f constant columns, p normal ones, r = 1 if the last column is regressed on all the others)
+    Layout = tuple[int, int, int]
+    # m, κ, ν, Ψ of the normal columns; m, P, a, b of the regression
+    Prior = tuple[Floats, float, float, Floats, Floats, Floats, float, float]
+
+
+@njit(cache=True)
+def cholesky(A: Floats, L: Floats) -> bool:
+    """L with LLᵀ = A, lower; False where A is not positive definite."""
+    for i in range(A.shape[0]):
+        for j in range(i + 1):
+            x = A[i, j]
+            for k in range(j):
+                x -= L[i, k] * L[j, k]
+            if i > j:
+                L[i, j] = x / L[j, j]
+            elif x > 0.0:
+                L[i, i] = math.sqrt(x)
+            else:
+                return False
+        L[i, i + 1 :] = 0.0
+    return True
+
+
+@njit(cache=True)
+def forward(L: Floats, x: Floats) -> None:
+    """Solve x ← L⁻¹x."""
+    for i in range(x.size):
+        for j in range(i):
+            x[i] -= L[i, j] * x[j]
+        x[i] /= L[i, i]
+
+
+@njit(cache=True)
+def backward(L: Floats, x: Floats) -> None:
+    """Solve x ← L⁻ᵀx."""
+    for i in range(x.size - 1, -1, -1):
+        for j in range(i + 1, x.size):
+            x[i] -= L[j, i] * x[j]
+        x[i] /= L[i, i]
+
+
+@njit(cache=True)
+def expand(phi: Floats, layout: Layout, mu: Floats, L: Floats) -> None:
+    """Fill μ and L of a whole row z; a constant column is 1, with no spread."""
+    f, p, r = layout
+    L[:] = 0.0
+    mu[:f] = 1.0
+    place = 2 * p
+    for i in range(p):
+        mu[f + i] = phi[i]
+        for j in range(i):
+            L[f + i, f + j] = phi[place] * math.exp(phi[p + j])
+            place += 1
+        L[f + i, f + i] = math.exp(phi[p + i])
+    if r:
+        last = f + p
+        mu[last] = 0.0
+        for i in range(last):
+            mu[last] += phi[place + i] * mu[i]
+            for j in range(last):
+                L[last, j] += phi[place + i] * L[i, j]
+        L[last, last] = math.exp(0.5 * phi[-1])
+
+
+@njit(cache=True)
+def log_prior(phi: Floats, layout: Layout, prior: Prior, L: Floats) -> float:
+    """Log p(φ) up to a constant; |∂Σ/∂(ln l, c)| ∝ Π l_i^{2(p−i)+2}, i = 1..p. L is that of `expand`."""
+    f, p, r = layout
+    m, kappa, nu, scale, wm, P, a, b = prior
+    logs = 0.0
+    total = 0.0
+    x = np.empty(p)
+    for i in range(p):
+        logs += phi[p + i]
+        total += 2.0 * (p - i) * phi[p + i]
+        x[i] = phi[i] - m[i]
+    block = L[f : f + p, f : f + p]
+    forward(block, x)
+    total -= (nu + p + 2.0) * logs + 0.5 * kappa * np.sum(x * x)
+    for k in range(p):  # tr(ΨΣ⁻¹) = ‖L⁻¹Ψ^½‖², scale holds the root
+        x[:] = scale[:, k]
+        forward(block, x)
+        total -= 0.5 * np.sum(x * x)
+    if r:
+        d = f + p
+        start = phi.size - 1 - d
+        precision = math.exp(-phi[-1])
+        for i in range(d):
+            for j in range(d):
+                gap = (phi[start + i] - wm[i]) * (phi[start + j] - wm[j])
+                total -= 0.5 * precision * P[i, j] * gap
+        total -= (a + 0.5 * d) * phi[-1] + b * precision
+    return total
+
+
+@njit(cache=True)
+def conjugate(
+    rng: np.random.Generator,
+    phi: Floats,
+    layout: Layout,
+    prior: Prior,
+    n: int,
+    first: Floats,
+    second: Floats,
+) -> None:
+    """φ ~ p(φ | n rows with Σz, Σzzᵀ): normal–inverse-Wishart, and normal–inverse-gamma for a regression."""
+    f, p, r = layout
+    m, kappa, nu, root, wm, P, a, b = prior
+    scale = root @ root.T
+    k = kappa + n
+    mean = (kappa * m + first[f : f + p]) / k
+    for i in range(p):
+        for j in range(p):
+            scale[i, j] += second[f + i, f + j] + kappa * m[i] * m[j] - k * mean[i] * mean[j]
+    L = _inverse_wishart_root(rng, nu + n, scale)
+    place = 2 * p
+    noise = rng.standard_normal(p) / math.sqrt(k)
+    for i in range(p):
+        phi[i] = mean[i] + np.sum(L[i] * noise)
+        phi[p + i] = math.log(L[i, i])
+        for j in range(i):
+            phi[place] = L[i, j] / L[j, j]
+            place += 1
+    if r:
+        d = f + p
+        corner = np.sum(wm * (P @ wm)) + second[d, d]
+        _regress(rng, phi, P + second[:d, :d], P @ wm + second[:d, d], a + 0.5 * n, corner, b)
+
+
+@njit(cache=True)
+def _inverse_wishart_root(rng: np.random.Generator, nu: float, scale: Floats) -> Floats:
+    """L with LLᵀ ~ IW(ν, Ψ) = (C A⁻ᵀ)(C A⁻ᵀ)ᵀ, Ψ = CCᵀ, A Bartlett's lower triangle."""
+    p = scale.shape[0]
+    C, A, L = np.zeros((p, p)), np.zeros((p, p)), np.zeros((p, p))
+    cholesky(scale, C)
+    for i in range(p):
+        A[i, i] = math.sqrt(2.0 * rng.standard_gamma(0.5 * (nu - i)))
+        for j in range(i):
+            A[i, j] = rng.standard_normal()
+    for i in range(p):  # rows of C A⁻ᵀ
+        row = C[i].copy()
+        forward(A, row)
+        C[i] = row
+    cholesky(C @ C.T, L)
+    return L
+
+
+@njit(cache=True)
+def _regress(
+    rng: np.random.Generator, phi: Floats, P: Floats, Pm: Floats, a: float, corner: float, b: float
+) -> None:
+    """σ² ~ IG(a, b + ½(corner − mᵀPm)), w ~ N(m, σ²P⁻¹)."""
+    d = Pm.size
+    C = np.zeros((d, d))
+    cholesky(P, C)
+    mean = Pm.copy()
+    forward(C, mean)
+    rest = b + 0.5 * (corner - np.sum(mean * mean))
+    variance = max(rest, 1e-300) / rng.standard_gamma(a)
+    for i in range(d):
+        mean[i] += math.sqrt(variance) * rng.standard_normal()
+    backward(C, mean)
+    phi[-1 - d : -1] = mean
+    phi[-1] = math.log(variance)
+
+
+@njit(cache=True, inline="always")
+def at_door(q: Floats, door: Floats, balance: float, s: Floats) -> None:
+    """Clip and round q to integers as the family does at its door, and fill its statistic s.
+
+    door = (low, high, radius/g): one column counted from the middle, in steps of the grid, is rounded into
+    [low, high] (families.records.Lattice); rows are shrunk into the ball and truncated (records.Ball).
+    """
+    d = q.size
+    if door[2] == 0.0:
+        q[0] = min(max(math.floor(q[0] + 0.5), door[0]), door[1])
+    else:
+        norm = 0.0
+        for i in range(d):
+            norm += q[i] * q[i]
+        if norm > door[2] * door[2]:
+            shrink(q, door[2] / math.sqrt(norm), math.floor(door[2]) ** 2)
+        else:
+            for i in range(d):
+                q[i] = math.floor(q[i]) if q[i] > 0.0 else math.ceil(q[i])
+    statistic(q, balance, s)
+
+
+@njit(cache=True)
+def shrink(q: Floats, factor: float, most: float) -> None:
+    """Shorten and truncate; what rounding left too long becomes 0, as at the door."""
+    total = 0.0
+    for i in range(q.size):
+        x = q[i] * factor
+        q[i] = math.floor(x) if x > 0.0 else math.ceil(x)
+        total += q[i] * q[i]
+    if total > most:
+        q[:] = 0.0
+
+
+@njit(cache=True, inline="always")
+def statistic(q: Floats, balance: float, s: Floats) -> None:
+    """(Kq, qqᵀ packed); K = 0 leaves the first moments out, as a regression does."""
+    d = q.size
+    place = 0
+    if balance > 0.0:
+        for i in range(d):
+            s[i] = balance * q[i]
+        place = d
+    for i in range(d):
+        for j in range(i, d):
+            s[place] = q[i] * q[j]
+            place += 1

@@ -1,0 +1,169 @@
+# mypy: disable-error-code="untyped-decorator"
+# ruff: noqa: PLR0917 (a kernel takes arrays and numbers, not objects)
+"""Many records: S | φ ~ N(n·m(φ), n·V(φ)), the central limit law with the moments of clipped records.
+
+Laplace noise is a scale mixture, e|ω ~ N(0, ω), ω ~ Exp(mean 2b²), so that Ŝ | φ, ω ~ N(nm, nV + diag ω) with
+S integrated out [Bernstein, Sheldon 2018, 2019]: φ moves by Metropolis, then S and ω are drawn given φ.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from discreet.inference.noise_aware_augment_kernel import TARGET, log_noise, place, stretch
+from discreet.inference.noise_aware_normal_algebra import (
+    at_door,
+    backward,
+    cholesky,
+    expand,
+    forward,
+    log_prior,
+)
+
+if TYPE_CHECKING:
+    from discreet.families.family import Floats
+    from discreet.inference.noise_aware_augment_kernel import Seen
+    from discreet.inference.noise_aware_normal_algebra import Layout, Prior
+
+
+@njit(cache=True)
+def moments(
+    points: Floats, mu: Floats, L: Floats, f: int, seen: Seen, grid: Floats, m: Floats, V: Floats
+) -> None:
+    """Mean m and covariance V of one record's statistic, over public quasi-random points u.
+
+    The points have mean 0 and covariance I exactly, so that m is exact where nothing is clipped.
+    """
+    size, door, balance, middle, steps = m.size, seen[4], seen[3], grid[0], grid[1]
+    K, d = points.shape
+    z, q, s = np.empty(d), np.empty(d), np.empty(size)
+    m[:], V[:] = 0.0, 0.0
+    for k in range(K):
+        place(points, k, mu, L, f, z, middle, steps, q)
+        at_door(q, door, balance, s)
+        for i in range(size):
+            x = s[i]
+            m[i] += x
+            for j in range(i + 1):
+                V[i, j] += x * s[j]
+    for i in range(size):
+        m[i] /= K
+        for j in range(i + 1):
+            V[i, j] = V[i, j] / K - m[i] * m[j]
+            V[j, i] = V[i, j]
+
+
+@njit(cache=True)
+def log_density(gap: Floats, V: Floats, n: float, omega: Floats, C: Floats, root: Floats) -> float:
+    """Log N(Ŝ; nm, nV + diag ω), gap = Ŝ − nm; fills the Cholesky factor of the covariance."""
+    for i in range(gap.size):
+        for j in range(gap.size):
+            C[i, j] = n * V[i, j]
+        C[i, i] += omega[i]
+    if not cholesky(C, root):
+        return -np.inf
+    x = gap.copy()
+    forward(root, x)
+    total = -0.5 * np.sum(x * x)
+    for i in range(gap.size):
+        total -= math.log(root[i, i])
+    return total
+
+
+@njit(cache=True)
+def inverse_gaussian(rng: np.random.Generator, mean: float) -> float:
+    """Shape 1 [Michael, Schucany, Haas 1976], written without the cancellation at large means."""
+    w = 0.5 * mean * rng.standard_normal() ** 2
+    x = mean / (1.0 + w + math.sqrt(w * (2.0 + w)))
+    return x if rng.random() * (mean + x) <= mean else mean * mean / x
+
+
+@njit(cache=True)
+def mix(
+    rng: np.random.Generator, gap: Floats, V: Floats, n: float, omega: Floats, root: Floats, rate: float
+) -> None:
+    """Draw e | φ, ω, Ŝ and then ω | e: 1/ω ~ inverse Gaussian(mean 1/(b|e|), shape 1/b²).
+
+    With A = nV + diag ω = CCᵀ: e = e* + ω∘A⁻¹(gap − x*), x* = (nV)^½ξ + e*, e* ~ N(0, ω) [Matheron's rule].
+    """
+    size = gap.size
+    half = np.zeros((size, size))
+    scale = 0.0
+    for i in range(size):
+        scale = max(scale, V[i, i])
+    bumped = n * V
+    for i in range(size):
+        bumped[i, i] += 1e-12 * n * scale + 1e-300  # V may be singular; the noise dwarfs this
+    if not cholesky(bumped, half):
+        return
+    e, x = np.empty(size), np.empty(size)
+    for i in range(size):
+        e[i] = math.sqrt(omega[i]) * rng.standard_normal()
+        x[i] = rng.standard_normal()
+    x = gap - half @ x - e
+    forward(root, x)
+    backward(root, x)
+    for i in range(size):
+        gone = max(abs(e[i] + omega[i] * x[i]) * rate, 1e-12)
+        omega[i] = 1.0 / (rate * rate * inverse_gaussian(rng, 1.0 / gone))
+
+
+@njit(cache=True)
+def steps(
+    rng: np.random.Generator,
+    phi: Floats,
+    n: int,
+    most: int,
+    omega: Floats,
+    root: Floats,
+    layout: Layout,
+    prior: Prior,
+    seen: Seen,
+    grid: Floats,
+    points: Floats,
+    done: int,
+    adapt: int,
+    out: Floats,
+    thin: int,
+) -> int:
+    """Run out.shape[0]·thin steps from (φ, n, ω); n moves along where it is private, uniform on 0..most."""
+    d, f, size = points.shape[1], layout[0], seen[0].size
+    private = seen[6] > 0.0
+    mu, L, mu2, L2 = np.zeros(d), np.zeros((d, d)), np.zeros(d), np.zeros((d, d))
+    m, V, m2, V2 = np.zeros(size), np.zeros((size, size)), np.zeros(size), np.zeros((size, size))
+    C, half, half2 = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
+    expand(phi, layout, mu, L)
+    moments(points, mu, L, f, seen, grid, m, V)
+    for t in range(out.shape[0] * thin):
+        now = log_prior(phi, layout, prior, L) + log_density(seen[0] - n * m, V, n, omega, C, half)
+        now += log_noise(seen[5] - seen[6] * n, seen[1], seen[2]) if private else 0.0
+        noise = rng.standard_normal(root.shape[0])
+        move = root @ noise
+        new = phi + move[: phi.size]
+        count = n + int(np.rint(move[-1])) if private else n
+        then = -np.inf
+        if 0 <= count <= most:
+            expand(new, layout, mu2, L2)
+            moments(points, mu2, L2, f, seen, grid, m2, V2)
+            then = log_prior(new, layout, prior, L2)
+            then += log_density(seen[0] - count * m2, V2, count, omega, C, half2)
+            then += log_noise(seen[5] - seen[6] * count, seen[1], seen[2]) if private else 0.0
+        if not then > -1e300:
+            then = -np.inf
+        accept = math.exp(min(0.0, then - now)) if now > -1e300 else 1.0 * (then > -1e300)
+        if rng.random() < accept:
+            phi[:], n = new, count
+            mu[:], L[:], m[:], V[:], half[:] = mu2, L2, m2, V2, half2
+        if done + t < adapt:
+            stretch(root, noise, (accept - TARGET) * min(0.9, root.shape[0] * (done + t + 1.0) ** -0.6))
+        if seen[2] == 1.0:
+            mix(rng, seen[0] - n * m, V, n, omega, half, seen[1])
+        if (t + 1) % thin == 0:
+            row = out[t // thin]
+            row[: phi.size] = phi
+            row[phi.size] = n
+    return n

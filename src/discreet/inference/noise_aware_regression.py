@@ -1,0 +1,82 @@
+"""Bayesian linear regression from a noisy Σzzᵀ, z = (x, y): the law of x is a nuisance, inferred along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.inference.noise_aware import public_source
+from discreet.inference.noise_aware_normal import MANY, run
+from discreet.inference.noise_aware_normal_model import LatentNormal, Observed
+
+if TYPE_CHECKING:
+    from discreet.families.family import Floats
+    from discreet.families.linear_regression import BayesianLinearRegression
+    from discreet.inference.noise_aware_normal_chains import Plan
+    from discreet.inference.noise_aware_normal_posterior import SampledPosterior
+    from discreet.mechanisms.noisy_release import NoisyRelease
+    from discreet.sampling.source import Source
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """The law of x, public and weak: N(μ, Σ), Σ ~ IW(d+1+degrees, degrees·spread²I), μ|Σ ~ N(0, Σ/strength).
+
+    `intercept` says that the first column is 1 in every record; only then do second moments tell μ from Σ.
+    """
+
+    spread: float | None = None  # a column's size, radius/√(4(d+1)) unless known
+    degrees: float = 2.0
+    strength: float = 1.0
+    intercept: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("spread", "degrees", "strength"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < np.inf:
+                raise ValueError(
+                    f"{name} of the design must be finite and above 0, got {value!r}; it is public"
+                )
+
+
+def regression_model(family: BayesianLinearRegression, design: Design) -> LatentNormal:
+    """Regress y = xᵀw + N(0, σ²) on x ~ N(μ, Σ), the row clipped to the ball as a whole."""
+    m, P, a, b = family._parameters  # noqa: SLF001 - doubles of the public fields
+    f = int(design.intercept)
+    p = m.size - f
+    if p < 1:
+        raise ValueError("a regression on the intercept alone has no design: fit NormalInverseGamma instead")
+    spread = design.spread or float(family.radius) / np.sqrt(4 * (m.size + 1))
+    root = spread * np.sqrt(design.degrees) * np.eye(p)
+    return LatentNormal(
+        layout=(f, p, 1),
+        prior=(np.zeros(p), design.strength, p + 1 + design.degrees, root, m, P, a, b),
+        grid=np.array([0.0, 1 / float(family.grid)]),
+        door=np.array([0.0, 0.0, float(family.radius / family.grid)]),
+        balance=0.0,
+        theta=lambda phi: _weights_and_variance(phi, m.size),
+    )
+
+
+def read(
+    release: NoisyRelease,
+    prior: BayesianLinearRegression,
+    *,
+    design: Design | None = None,
+    law: str | None = None,
+    plan: Plan | None = None,
+    source: Source | None = None,
+) -> SampledPosterior:
+    """(w, σ²) given noisy XᵀX, Xᵀy, yᵀy, each noised once; an indefinite matrix is data like any other."""
+    observed = Observed.of(release, prior)
+    chosen = law or ("records" if observed.about < MANY else "limit")
+    bits = source or public_source(release, prior)
+    model = regression_model(prior, design or Design())
+    return run(model, observed, prior, law=chosen, plan=plan, source=bits)
+
+
+def _weights_and_variance(phi: Floats, d: int) -> Floats:
+    return np.concatenate([phi[..., -1 - d : -1], np.exp(phi[..., -1:])], axis=-1)
