@@ -102,9 +102,10 @@ class AssignmentGibbs(Kernel):
     def step(self, state: State, counts: Counts, source: Source) -> State:
         """Take as `counts` what `arranged` made of them."""
         cells, z = counts, state[: self.records].astype(np.int64)
-        log_weights = self.model.responsibilities(state[self.records :], self.heat)
+        joint = self.model.log_joint(state[self.records :])
         for i in self._subset(source):
-            z[i] = exact.categorical(source, log_weights[cells[i]], 1)[0]
+            log_weights = self.model.responsibility(joint[cells[i]], self.heat)
+            z[i] = exact.categorical(source, log_weights, 1)[0]
         found = np.zeros((self.cells, self.model.classes), dtype=np.int64)
         np.add.at(found, (cells, z), 1)
         weights = self.model.weights_given(found.sum(axis=0), self.heat, source)

@@ -35,7 +35,7 @@ def effective_size(draws: Draws) -> float:
     total = within * (n - 1) / n + between
     if not total > 0:
         return float(m * n)
-    rho = 1 - (within - covariance * n / (n - 1)) / total
+    rho = 1 - (within - covariance) / total
     return float(m * n / max(_integrated(rho), 1 / np.log10(m * n)))
 
 
@@ -43,11 +43,10 @@ def _integrated(rho: Draws) -> float:
     """−1 + 2Σ of pairs ρ_{2t} + ρ_{2t+1}, while positive, made monotone."""
     rho = rho.copy()
     rho[0] = 1.0
-    pairs = rho[: len(rho) // 2 * 2].reshape(-1, 2).sum(axis=1)
-    stop = int(np.argmax(pairs <= 0)) if (pairs <= 0).any() else len(pairs)
+    pairs = rho[: (len(rho) - 1) // 2 * 2].reshape(-1, 2).sum(axis=1)
+    stop = int(np.argmax(pairs <= 0)) if (pairs <= 0).any() else len(pairs) - 1
     kept = np.minimum.accumulate(pairs[:stop])
-    following = rho[2 * stop] if 2 * stop < len(rho) else 0.0
-    return float(-1 + 2 * kept.sum() + max(following, 0.0))
+    return float(-1 + 2 * kept.sum() + max(rho[2 * stop], 0.0))
 
 
 def _autocovariance(chain: Draws) -> Draws:

@@ -88,7 +88,7 @@ class Mixture:
         D = len(self.shape)
         return parts[0], [parts[1 + k * D : 1 + (k + 1) * D] for k in range(self.classes)]
 
-    def log_joint(self, state: State) -> list[list[int]]:
+    def log_joint(self, state: State) -> NDArray[np.int64]:
         """Log π_k Π_d θ_{k,d,x_d} in units, one row a cell; integers, so that sums are exact."""
         weights, emissions = self.split(state)
         rows = []
@@ -97,19 +97,20 @@ class Mixture:
             for entry in emissions[k]:
                 row = np.add.outer(row, np.array(in_units(np.log(entry)), dtype=np.int64)).reshape(-1)
             rows.append(row)
-        return np.stack(rows, axis=1).tolist()  # type: ignore[no-any-return]
+        return np.stack(rows, axis=1)
 
-    def responsibilities(self, state: State, heat: Fraction) -> list[list[Fraction]]:
-        """Log weights of the classes for each cell, over T."""
-        return [[Fraction(unit) * UNIT / heat for unit in row] for row in self.log_joint(state)]
+    @staticmethod
+    def responsibility(row: NDArray[np.int64], heat: Fraction) -> list[Fraction]:
+        """Log weights of the classes for one cell of `log_joint`, over T."""
+        return [int(unit) * UNIT / heat for unit in row]
 
     # --- what a sweep draws ------------
     def assigned(self, state: State, counts: Counts, heat: Fraction, source: Source) -> NDArray[np.int64]:
         """How many records of each cell fall to each class, P(k | c) ∝ (π_k Π_d θ_{k,d,c_d})^{1/T}."""
-        log_weights = self.responsibilities(state, heat)
+        joint = self.log_joint(state)
         found = np.zeros((self.cells, self.classes), dtype=np.int64)
         for c in np.flatnonzero(counts):
-            drawn = exact.categorical(source, log_weights[c], int(counts[c]))
+            drawn = exact.categorical(source, self.responsibility(joint[c], heat), int(counts[c]))
             found[c] = np.bincount(drawn, minlength=self.classes)
         return found
 

@@ -24,7 +24,7 @@ class MixtureGibbs(Kernel):
 
     The joint is p₀(φ) Π_i (π_{z_i} Π_d θ_{z_i,d,x_id})^{1/T}. Each update of φ is an exponential mechanism of
     range 2Δ/T [F16 §4.1; DDR20]. The assignments cost nothing: write the law of φ' on both sides as a mixture
-    over (z_{−i}, k, k') with the SAME weights, z_i = k on one and z_i = k' on the other. Given them the blocks
+    over (z_{−i}, k, k') with the SAME weights, z_i = k on one and z_i = k' on the other. Given them blocks
     are independent, π moves by one record, and so does, for each column, either one θ_{k,d} by a substitution
     or two by one record more or less, whose ranges add up to no more; forgetting the mixture's index is
     post-processing. Hence the composition of 2Δ_π/T and 2Δ_d/T, d = 1 … D, also over many sweeps.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 
 from discreet.privacy.certified import round_down
 from discreet.privacy.composition import compose_counted
-from discreet.privacy.guarantee import Guarantee, Unreachable
+from discreet.privacy.guarantee import Guarantee, NotProved, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,14 +60,16 @@ def calibrate(kernel: Kernel, *, steps: int, target: Guarantee, chains: int = 4)
     """Coldest temperature (40 significant bits, rounded up) at which the whole plan meets the target."""
 
     def meets(temperature: float) -> bool:
-        return Plan(kernel.at(temperature), steps, chains).guarantee <= target
+        try:
+            return Plan(kernel.at(temperature), steps, chains).guarantee <= target
+        except NotProved:  # a kernel that promises nothing when so cold
+            return False
 
     low, high = 0.0, 1.0
     while not meets(high):
         low, high = high, high * 4
         if high > HOTTEST:
             raise Unreachable(f"no temperature up to 2⁶⁰ brings {steps} steps of {chains} chains to {target}")
-    low = max(low, 0.0)
     while high - low > high * 2.0 ** -(BITS - 1):
         middle = _rounded((low + high) / 2)
         if not low < middle < high:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
@@ -52,17 +52,9 @@ def weighed(counts: Counts, units: list[int]) -> Fraction:
 class Target(ABC):
     """log π(θ | n) = log p₀(θ) + (1/T) Σ_c n_c ℓ(c, θ), ℓ(c, θ) within an interval of length `spread`."""
 
-    @property
-    @abstractmethod
-    def columns(self) -> tuple[str, ...]: ...
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    @abstractmethod
-    def labels(self) -> tuple[str, ...]: ...
+    columns: tuple[str, ...]  # whose joint values are counted
+    shape: tuple[int, ...]  # how many codes each has
+    labels: tuple[str, ...]  # one for each entry of θ
 
     @property
     @abstractmethod
@@ -108,6 +100,9 @@ class Target(ABC):
 class SimplexTarget(Target):
     """One categorical column: ℓ(c, θ) = ln θ_c on {θ_c ≥ a₀}, prior Dirichlet(α) [F16 §3.1]."""
 
+    columns: tuple[str, ...] = field(init=False, repr=False)
+    shape: tuple[int, ...] = field(init=False, repr=False)
+    labels: tuple[str, ...] = field(init=False, repr=False)
     column: str
     alpha: tuple[Exact, ...]
     truncation: Exact  # a₀
@@ -119,18 +114,9 @@ class SimplexTarget(Target):
             raise ValueError(f"alpha needs at least two entries, all above 0, got {self.alpha}")
         if not 0 < Fraction(self.truncation) < Fraction(1, d):
             raise ValueError(f"truncation must lie strictly between 0 and 1/{d}, got {self.truncation!r}")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (len(self.alpha),)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(f"{self.column}[{c}]" for c in range(len(self.alpha)))
+        object.__setattr__(self, "columns", (self.column,))
+        object.__setattr__(self, "shape", (d,))
+        object.__setattr__(self, "labels", tuple(f"{self.column}[{c}]" for c in range(d)))
 
     @property
     def lower(self) -> Fraction:
@@ -187,9 +173,6 @@ class CellTarget(Target):
     Lipschitz constant L of θ ↦ ℓ(c, θ) for the walk's width, a move has |ℓ' − ℓ| ≤ L·width, enforced too.
     """
 
-    columns: tuple[str, ...]
-    shape: tuple[int, ...]
-    labels: tuple[str, ...]
     log_likelihood: Callable[[State], Any]
     log_prior_density: Callable[[State], float]
     draw_prior: Callable[[Source], Any]
@@ -198,9 +181,10 @@ class CellTarget(Target):
     lipschitz: Exact | None = None
 
     def __post_init__(self) -> None:
-        if not Fraction(self.lower) < Fraction(self.upper):
+        if not self.spread > 2.0**-20:
             raise ValueError(
-                f"log-likelihoods need public bounds lower < upper, got [{self.lower}, {self.upper}]"
+                f"log-likelihoods need public bounds lower < upper, at least 2⁻²⁰ apart, "
+                f"got [{self.lower}, {self.upper}]"
             )
         if len(self.columns) != len(self.shape) or not self.shape or not self.labels:
             raise ValueError("give one size for each column, and one label for each entry of the parameter")

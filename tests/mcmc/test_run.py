@@ -1,0 +1,352 @@
+"""Runs: planned, stopped, resumed, diagnosed. Nothing private reaches the file."""
+
+import math
+import sqlite3
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.mcmc import run as running
+from discreet.mcmc.annealed import AnnealedImportance
+from discreet.mcmc.assignment_gibbs import AssignmentGibbs
+from discreet.mcmc.barker import Barker
+from discreet.mcmc.checkpoint import Checkpoint, CheckpointError
+from discreet.mcmc.diagnostics import effective_size, r_hat
+from discreet.mcmc.endings import NoisyWeights, Resampled
+from discreet.mcmc.metropolis import Metropolis
+from discreet.mcmc.mixture import Mixture
+from discreet.mcmc.mixture_gibbs import MixtureGibbs
+from discreet.mcmc.plan import Plan, calibrate
+from discreet.mcmc.proposals import CoordinateWalk, SimplexWalk
+from discreet.mcmc.registry import KERNELS
+from discreet.mcmc.run import resume, run
+from discreet.mcmc.target import CellTarget, SimplexTarget
+from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
+from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroCDP
+from discreet.sampling.source import SeededSource
+
+TARGET = SimplexTarget(column="x", alpha=(1, 1), truncation=0.0625)
+WALK = SimplexWalk(0.25)
+MODEL = Mixture(classes=2, columns=("x",), shape=(2,), truncation=0.25)
+COUNTS = np.array([8, 4])
+KERNEL = {
+    "barker": Barker(target=TARGET, walk=WALK, temperature=2),
+    "metropolis": Metropolis(target=TARGET, walk=WALK, temperature=2, delta=0.99),
+    "mixture_gibbs": MixtureGibbs(model=MODEL, temperature=2),
+    "assignment_gibbs": AssignmentGibbs(model=MODEL, records=12, scan=4, temperature=2),
+    "annealed_importance": AnnealedImportance(
+        target=TARGET, walk=WALK, inverse_temperatures=(0.25, 0.5, 0.75, 0.875, 1), particles=2
+    ),
+}
+STEPS = 6
+
+
+def test_every_kernel_is_run_here():
+    assert KERNEL.keys() == KERNELS.keys()
+    assert all(kernel.name == name and kernel.theorem for name, kernel in KERNEL.items())
+
+
+def stop_at(monkeypatch, kernel, call):
+    """Ctrl-C in the middle of a step of the second chain."""
+    made, step = [0], type(kernel).step
+
+    def interrupted(self, *args):
+        made[0] += 1
+        if made[0] == call:
+            raise KeyboardInterrupt
+        return step(self, *args)
+
+    monkeypatch.setattr(type(kernel), "step", interrupted)
+
+
+@pytest.mark.parametrize("name", KERNEL)
+def test_a_stopped_run_resumes_bit_for_bit(name, tmp_path, monkeypatch):
+    plan = Plan(KERNEL[name], STEPS, 2)
+    whole = run(plan, COUNTS, source=SeededSource(7))
+    stop_at(monkeypatch, KERNEL[name], 8)
+    part = run(plan, COUNTS, source=SeededSource(7), file=tmp_path / "chain")
+    assert (part.steps, part.complete, part.seeded) == (3, False, True)
+    assert "STOPPED after 3" in repr(part)
+    assert part.spent.epsilon(0) < plan.guarantee.epsilon(0) or part.spent.epsilon(0) == math.inf
+    assert np.array_equal(part.draws, whole.draws[:, :4], equal_nan=True)
+    rest = resume(KERNEL[name], COUNTS, tmp_path / "chain")
+    assert rest.complete
+    assert np.array_equal(rest.draws, whole.draws, equal_nan=True)
+    # a finished run has nothing left to make
+    assert np.array_equal(resume(KERNEL[name], COUNTS, tmp_path / "chain").draws, whole.draws, equal_nan=True)
+
+
+def test_a_crash_loses_at_most_what_was_not_written(tmp_path):
+    plan, file = Plan(KERNEL["barker"], STEPS, 2), tmp_path / "chain"
+    whole = run(plan, COUNTS, source=SeededSource(7), file=file)
+    with sqlite3.connect(file) as connection:
+        connection.execute("DELETE FROM rows WHERE step > 2")
+    connection.close()
+    assert np.array_equal(resume(KERNEL["barker"], COUNTS, file).draws, whole.draws)
+    with sqlite3.connect(file) as connection:
+        connection.execute("DELETE FROM rows WHERE step = 2")
+    connection.close()
+    with pytest.raises(CheckpointError, match="lacks a step"):
+        resume(KERNEL["barker"], COUNTS, file)
+
+
+def test_with_the_system_source_a_run_goes_on_with_fresh_randomness(tmp_path, monkeypatch):
+    plan, file = Plan(KERNEL["barker"], 40, 2), tmp_path / "chain"
+    with monkeypatch.context() as patch:
+        stop_at(patch, KERNEL["barker"], 11)
+        part = run(plan, COUNTS, file=file)
+    copy = tmp_path / "copy"
+    copy.write_bytes(file.read_bytes())
+    first, second = resume(KERNEL["barker"], COUNTS, file), resume(KERNEL["barker"], COUNTS, copy)
+    assert not first.seeded
+    assert np.array_equal(first.draws[:, :6], part.draws)
+    assert not np.array_equal(first.draws, second.draws)  # equal with chance far below 2⁻⁶⁴
+
+
+def test_what_the_file_holds(tmp_path):
+    file = tmp_path / "chain"
+    made = run(Plan(KERNEL["barker"], STEPS, 2), COUNTS, file=file)
+    held = Checkpoint.open(file)
+    assert set(held.meta) == {
+        "format", "kernel", "name", "labels", "steps", "chains", "guarantee", "seed", "receipt",
+    }  # fmt: skip
+    assert held.meta["seed"] is None
+    rows, words = held.rows()
+    assert words == 0  # of the system's generator nothing is kept
+    assert np.array_equal(np.stack(rows, axis=1), made.draws)
+    held.close()
+
+
+def test_the_file_is_one_processs_and_one_kernels(tmp_path):
+    file = tmp_path / "chain"
+    run(Plan(KERNEL["barker"], 2, 2), COUNTS, file=file)
+    with pytest.raises(CheckpointError, match="exists"):
+        run(Plan(KERNEL["barker"], 2, 2), COUNTS, file=file)
+    with pytest.raises(CheckpointError, match="another kernel or other settings"):
+        resume(KERNEL["barker"].at(3), COUNTS, file)
+    held = Checkpoint.open(file)
+    with pytest.raises(CheckpointError, match="held by another run"):
+        resume(KERNEL["barker"], COUNTS, file)
+    held.close()
+    with pytest.raises(CheckpointError, match="no checkpoint at"):
+        resume(KERNEL["barker"], COUNTS, tmp_path / "none")
+    (tmp_path / "text").write_text("a diary")
+    with pytest.raises(CheckpointError, match="is no checkpoint"):
+        resume(KERNEL["barker"], COUNTS, tmp_path / "text")
+
+
+def test_a_secret_order_cannot_be_found_again(tmp_path, monkeypatch):
+    kernel = KERNEL["assignment_gibbs"]
+    stop_at(monkeypatch, kernel, 4)
+    run(Plan(kernel, 3, 2), COUNTS, file=tmp_path / "chain")
+    with pytest.raises(CheckpointError, match="secret order"):
+        resume(kernel, COUNTS, tmp_path / "chain")
+    assert AssignmentGibbs(model=MODEL, records=12).memoryless  # a full scan forgets the order's assignments
+
+
+def test_interrupted_before_the_first_state_nothing_is_returned(monkeypatch):
+    def interrupted(self, source):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Barker, "init", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(Plan(KERNEL["barker"], 2, 2), COUNTS)
+
+
+def test_progress_says_agreement_and_spend():
+    plan = Plan(KERNEL["barker"], 20, 2)
+    made = run(plan, COUNTS, source=SeededSource(1))
+    rows = [made.draws[:, k] for k in range(21)]
+    spent = plan.after(20).epsilon(1e-6)
+    assert f"spent ε {spent:.3g} at δ 1e-6" in running.status(plan, rows)
+    assert "R̂ nan" in running.status(plan, rows[:2])
+
+
+# ── plans ──
+
+
+def test_plans_compose_chains_and_steps_by_bounded_range():
+    plan = Plan(KERNEL["barker"], 100, 4)
+    one = KERNEL["barker"].guarantee
+    assert plan.guarantee.zcdp_bound == pytest.approx(400 * float(one.loss) ** 2 / 8)
+    assert plan.guarantee.epsilon(1e-6) < 400 * float(one.loss) / 2  # not basic composition
+
+
+@pytest.mark.parametrize("target", [ApproxDP(3, 1e-6), ZeroCDP(0.25), PureDP(2)], ids=repr)
+@pytest.mark.parametrize("name", ["barker", "mixture_gibbs", "annealed_importance"])
+def test_calibration_finds_the_coldest_chain_that_meets_the_target(name, target):
+    steps = KERNEL[name].length or 50
+    kernel = calibrate(KERNEL[name], steps=steps, target=target, chains=2)
+    assert Plan(kernel, steps, 2).guarantee <= target
+    colder = kernel.at(float(kernel.temperature) * (1 - 1e-9))
+    assert not Plan(colder, steps, 2).guarantee <= target
+
+
+def test_calibration_says_when_no_heat_helps():
+    noisy = AnnealedImportance(
+        target=TARGET, walk=WALK, inverse_temperatures=(1,), particles=2, ending=NoisyWeights(3)
+    )
+    with pytest.raises(Unreachable, match="no temperature"):
+        calibrate(noisy, steps=2, target=PureDP(2), chains=1)
+
+
+def test_calibration_of_metropolis_starts_where_it_promises_something():
+    hot = KERNEL["metropolis"]
+    made = calibrate(
+        Metropolis(target=TARGET, walk=WALK, temperature=1e9, delta=1e-6), steps=5, target=ApproxDP(1, 1e-5)
+    )
+    assert made.temperature > 1e5
+    assert hot.guarantee.slack > 0.1
+
+
+# ── bad input ──
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "3"])
+def test_steps_and_chains_are_whole(bad):
+    for arguments in ((bad, 2), (2, bad)):
+        with pytest.raises(ValueError, match="whole number"):
+            Plan(KERNEL["barker"], *arguments)
+
+
+def test_annealing_fixes_its_own_length():
+    with pytest.raises(ValueError, match="has 6 steps"):
+        Plan(KERNEL["annealed_importance"], 5, 1)
+    state = run(Plan(KERNEL["annealed_importance"], 6, 1), COUNTS, source=SeededSource(1)).draws[0, -1]
+    with pytest.raises(ValueError, match="this run is over"):
+        KERNEL["annealed_importance"].step(state, COUNTS, SeededSource(1))
+
+
+@pytest.mark.parametrize("temperature", [0, -1, float("nan"), float("inf"), "hot"])
+@pytest.mark.parametrize("name", KERNEL)
+def test_temperatures_are_numbers_above_zero(name, temperature):
+    with pytest.raises(ValueError, match="temperature"):
+        KERNEL[name].at(temperature)
+
+
+@pytest.mark.parametrize("counts", [[8, 4, 1], [8.0, 4.0], [-1, 4], [[8, 4]]])
+def test_counts_are_checked_without_showing_them(counts):
+    with pytest.raises(ValueError, match="must be 2 integers of at least 0") as caught:
+        run(Plan(KERNEL["barker"], 2, 1), np.array(counts))
+    assert "8" not in str(caught.value)
+
+
+def test_assignments_need_their_public_number_of_records():
+    with pytest.raises(NotProved, match="only SUBSTITUTE"):
+        AssignmentGibbs(model=MODEL, records=12, relation=ADD_REMOVE)
+    with pytest.raises(ValueError, match="do not add up"):
+        run(Plan(KERNEL["assignment_gibbs"], 2, 1), np.array([5, 4]))
+    with pytest.raises(ValueError, match="between 1 and all of 12"):
+        AssignmentGibbs(model=MODEL, records=12, scan=13)
+
+
+def cell_target(**changes):
+    settings = {
+        "columns": ("x",), "shape": (2,), "labels": ("t",), "lower": -2, "upper": 0,
+        "log_likelihood": lambda t: [t[0], -1.0],
+        "log_prior_density": lambda _t: 0.0,
+        "draw_prior": lambda _source: [0.0],
+    }  # fmt: skip
+    return CellTarget(**{**settings, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"lower": 0}, "lower < upper"),
+        ({"lower": float("nan")}, "NaN|nan"),
+        ({"shape": (2, 2)}, "one size for each column"),
+        ({"lipschitz": 0}, "Lipschitz"),
+    ],
+)
+def test_user_models_are_checked_at_once(changes, words):
+    with pytest.raises(ValueError, match=words):
+        cell_target(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"log_likelihood": lambda _t: [float("nan"), 0.0]}, "finite"),
+        ({"log_likelihood": lambda _t: [0.0]}, "2 numbers"),
+        ({"log_prior_density": lambda _t: float("nan")}, "finite number, or −∞"),
+        ({"draw_prior": lambda _s: [0.0, 1.0]}, "one number for each label"),
+        ({"log_prior_density": lambda _t: -math.inf}, "prior is above 0"),
+    ],
+)
+def test_user_functions_are_checked_when_they_answer(changes, words):
+    kernel = Barker(target=cell_target(**changes), walk=CoordinateWalk(0.5, 0.25), temperature=1)
+    with pytest.raises(ValueError, match=words):
+        run(Plan(kernel, 1, 1), COUNTS, source=SeededSource(1))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SimplexTarget(column="x", alpha=(1,), truncation=0.1),
+        lambda: SimplexTarget(column="x", alpha=(1, 0), truncation=0.1),
+        lambda: SimplexTarget(column="x", alpha=(1, 1), truncation=0.5),
+        lambda: SimplexTarget(column="x", alpha=(1, 1), truncation=0),
+        lambda: Mixture(classes=0, columns=("x",), shape=(2,), truncation=0.1),
+        lambda: Mixture(classes=2, columns=("x", "x"), shape=(2, 2), truncation=0.1),
+        lambda: Mixture(classes=2, columns=("x",), shape=(1,), truncation=0.1),
+        lambda: Mixture(classes=2, columns=("x",), shape=(2,), truncation=1),
+        lambda: Mixture(classes=2, columns=("x",), shape=(2,), truncation=0.1, weight=0),
+        lambda: SimplexWalk(0),
+        lambda: SimplexWalk(0.1, Fraction(1, 3)),
+        lambda: AnnealedImportance(target=TARGET, walk=WALK, inverse_temperatures=(0.5, 0.25), particles=1),
+        lambda: AnnealedImportance(target=TARGET, walk=WALK, inverse_temperatures=(), particles=1),
+        lambda: AnnealedImportance(target=TARGET, walk=WALK, inverse_temperatures=(1,), particles=0),
+        lambda: Metropolis(target=TARGET, walk=WALK, delta=0),
+    ],
+)
+def test_settings_are_refused_with_words(make):
+    with pytest.raises(ValueError):
+        make()
+
+
+def test_both_endings_release_one_weight_a_particle():
+    for ending in (Resampled(3), NoisyWeights(1)):
+        kernel = AnnealedImportance(
+            target=TARGET, walk=WALK, inverse_temperatures=(0.5,), particles=4, ending=ending
+        )
+        state = run(Plan(kernel, 2, 1), COUNTS, source=SeededSource(9)).draws[0, -1]
+        particles, weights = kernel.released(state)
+        assert particles.shape == (4, 2)
+        assert np.isfinite(weights).all()
+        assert weights.shape == (4,)
+
+
+# ── diagnostics ──
+
+
+def series(seed, shift=0.0, rho=0.0):
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=(4, 400))
+    x = np.empty_like(noise)
+    x[:, 0] = noise[:, 0]
+    for t in range(1, 400):
+        x[:, t] = rho * x[:, t - 1] + math.sqrt(1 - rho**2) * noise[:, t]
+    x[0] += shift
+    return x
+
+
+# Reference: arviz 0.23 rhat(method="rank") and ess(method="bulk") on these arrays.
+@pytest.mark.parametrize(
+    ("made", "expected_r_hat", "expected_size"),
+    [
+        (series(1), 1.0031804079338813, 1651.9196497354624),
+        (series(2, rho=0.9), 1.0729839181857088, 60.00102399028618),
+        (series(3, shift=2.0), 1.3298826618995487, 9.769444460942319),
+    ],
+)
+def test_diagnostics_agree_with_arviz(made, expected_r_hat, expected_size):
+    assert r_hat(made) == pytest.approx(expected_r_hat, rel=1e-9)
+    assert effective_size(made) == pytest.approx(expected_size, rel=1e-6)
+
+
+def test_diagnostics_of_too_little_or_constant_say_so():
+    assert math.isnan(r_hat(np.zeros((4, 3))))
+    assert math.isnan(effective_size(np.zeros((4, 3))))
+    assert math.isnan(r_hat(np.zeros((4, 50))))
