@@ -20,6 +20,7 @@ from discreet.privacy.filters import Overspent
 from discreet.privacy.serial import to_json
 from discreet.privatise import kept, pay, provenance
 from discreet.receipts import LedgerError
+from discreet.sampling.source import SYSTEM
 from discreet.statistics.counts import counts
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def run(
     kernel's temperature beforehand: `chains.calibrate(kernel, steps=…, target=…)`.
     """
     plan, statistic = Plan(kernel, steps, chains), counted(table, kernel)
+    rehearse(kernel, statistic.n)
     if checkpoint is not None and Path(checkpoint).exists():
         raise CheckpointError(f"{checkpoint} exists: resume it, or choose another name")
     receipt = paid(plan, statistic, ledger, scope=scope, charge_id=charge_id, note=note)
@@ -172,6 +174,13 @@ def counted(table: Table, kernel: Kernel) -> BoundedCounts:
         )
     kernel.check_size(statistic.n)
     return statistic
+
+
+def rehearse(kernel: Kernel, n: int | None) -> None:
+    """Make one step on made-up counts, so that a user's own functions fail before anything is paid."""
+    made_up = np.zeros(kernel.cells, dtype=np.int64)
+    made_up[0] = n or 0
+    kernel.step(kernel.init(SYSTEM), kernel.arranged(made_up, SYSTEM), SYSTEM)
 
 
 def promised(plan: Plan, statistic: BoundedCounts) -> Guarantee:
