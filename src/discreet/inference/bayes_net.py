@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.inference.draws import Draws
     from discreet.mechanisms.noisy_cells import NoisyCells
     from discreet.models.bayes_net import BayesianNetwork
+    from discreet.models.count_model import CountModel
     from discreet.sampling.source import Source
 
 WATCHED = 256  # entries of θ whose R-hat and ESS are computed, spread evenly over all of them
@@ -144,7 +145,7 @@ def noise_of(cells: NoisyCells, most: int) -> Any:  # noqa: ANN401 - loads numba
     return Noise(sharpness, squared, np.clip(REACH * scales, 1, max(most, 1)).astype(np.int64))
 
 
-def public_source(cells: NoisyCells, model: BayesianNetwork) -> SeededSource:
+def public_source(cells: NoisyCells, model: CountModel) -> SeededSource:
     """Bits fixed by what is public anyway: reading one release twice gives the same numbers."""
     text = repr((cells.noisy.tolist(), cells.n, cells.noise, cells.scales, model)).encode()
     return SeededSource(int.from_bytes(hashlib.sha256(text).digest()[:8], "big"))

@@ -132,8 +132,10 @@ def exchange(
 
     A value is in one pair only, so groups need no repair; m depends on the row's total alone, which stays.
     """
-    order, begins = grouped(codes, n, layout, v)
     size = layout.size[v]
+    if size < 2:
+        return
+    order, begins = grouped(codes, n, layout, v)
     for row in range(0, layout.stop[v] - layout.start[v], size):
         most = min(begins[row + size] - begins[row], noise.reach[v])
         if most == 0:

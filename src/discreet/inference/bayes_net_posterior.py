@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     Tables = dict[str, NDArray[Any]]
 
 ONE = (
-    "one network was drawn and released, and the posterior itself stays as private as the data: intervals and "
-    "further draws need mechanism='noisy_counts', which pays once and is then read freely"
+    "one network was drawn and released, and the posterior itself stays as private as the data: intervals "
+    "and further draws need mechanism='noisy_counts', which pays once and is then read freely"
 )
 AT_ONCE = 2**22  # entries of a matrix draws × records
 
@@ -205,7 +205,7 @@ class OneNetwork(NetworkPosterior):
     def variance(self) -> NoReturn:
         raise OnlyDraws(ONE)
 
-    def interval(self, level: float) -> NoReturn:
+    def interval(self, level: float) -> NoReturn:  # noqa: ARG002 - as every posterior
         raise OnlyDraws(ONE)
 
     def flat(self, size: int, source: Source | None = None) -> Floats:

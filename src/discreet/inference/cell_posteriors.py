@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 READERS = {
     "naive_bayes": "naive_bayes:read",
     "bayesian_network": "bayes_net:read",
+    "mixture": "mixture:read",
 }
 # model → module:function of (Draws, model), where one draw of its tables is a release
 DRAWN = {

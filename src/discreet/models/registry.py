@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _HOME = {
     "naive_bayes": "naive_bayes:NaiveBayes",
     "bayesian_network": "bayes_net:BayesianNetwork",
+    "mixture": "mixture:Mixture",
 }
 
 
