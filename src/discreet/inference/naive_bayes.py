@@ -13,7 +13,7 @@ from discreet.families.family import credible
 from discreet.inference.nested_counts import NoisyTable, Problem, draw
 from discreet.inference.noise_aware import Diagnostics
 from discreet.inference.noise_aware_noise import NoiseLaw
-from discreet.sampling.source import SYSTEM
+from discreet.sampling.source import SYSTEM, SeededSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +91,17 @@ class NaiveBayesPosterior:
             for name, counts in zip(self.model.features, self.features, strict=True)
         }
 
+    def information(self, level: float) -> dict[str, Floats]:
+        """I(y; x_d) = Σ p(y, x) log₂ p(x|y)/p(x) in bits, by feature: mean and both ends of its interval."""
+        thetas = self.sample(DENSE // 4, SeededSource(len(self.classes)))
+        pi = thetas[self.model.label][:, :, None]
+        said = {}
+        for name in self.model.features:
+            theta = np.maximum(thetas[name], 1e-300)
+            bits = (pi * theta * np.log2(theta / (pi * theta).sum(axis=1, keepdims=True))).sum(axis=(1, 2))
+            said[name] = np.array([bits.mean(), *np.quantile(bits, credible(level))])
+        return said
+
     # ── records ─────────────────────────────────────────────────────────────────────────────────────
 
     def log_joint(self, features: ArrayLike) -> Floats:
@@ -104,10 +115,11 @@ class NaiveBayesPosterior:
 
     def _log_mixture(self, logs: dict[str, Floats], rows: Integers) -> Floats:
         """Given the counts entries are independent, so that E ∏ = ∏ E; then the mean over the draws."""
-        total = np.repeat(logs[self.model.label][:, None, :], len(rows), axis=1)  # (draws, rows, classes)
+        total = np.repeat(logs[self.model.label][:, :, None], len(rows), axis=2)  # (draws, classes, rows)
         for code, name in zip(rows.T, self.model.features, strict=True):
-            total += np.moveaxis(logs[name][:, :, code], 1, 2)
-        return np.asarray(logsumexp(total, axis=0) - np.log(len(total)))
+            total += logs[name].take(code, axis=2)
+        peak = total.max(axis=0)
+        return np.asarray((np.log(np.exp(total - peak).mean(axis=0)) + peak).T)
 
     def log_predictive(self, records: ArrayLike) -> Floats:
         """Log p(y, x | release) of each record, codes (label, feature, …) in the order of model.columns."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.models.count_model import CountModel
+from discreet.report.cells import CellFindings
 from discreet.report.densities import density, drawn_on_prior
 from discreet.report.markup import Html, element, joined, paragraphs, table
 from discreet.report.numbers import NONE, decimals, places_for, shown, whole
@@ -53,7 +55,9 @@ class Findings:
     moved: Floats | None  # by noise, each mean
 
     @classmethod
-    def of(cls, release: Release) -> Findings | DrawnFindings:
+    def of(cls, release: Release) -> Findings | DrawnFindings | CellFindings:
+        if isinstance(release.model, CountModel):
+            return CellFindings.of(release)
         asked, prior, draws = subject(release), Summary.of(release.model), released_draws(release)
         if draws is not None:
             return DrawnFindings(release, asked, prior, draws)

@@ -1,0 +1,264 @@
+"""The sections about a model of counts: each table of probabilities as strips of shade, and in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.report.markup import Html, element, joined, paragraphs, table
+from discreet.report.numbers import NONE, decimals, places_for, shown, whole
+from discreet.report.subject import UNKNOWN, Subject, quoted
+from discreet.report.svg import fitted, pixels, responsive, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.families.family import Floats
+    from discreet.release import Release
+
+LEVEL = 0.9
+MOST_ROWS, MOST_COLUMNS, MOST_TABLES = 14, 6, 24
+PALE, DEEP = 0.05, 0.45  # shades of nothing and of the largest share
+READ = {
+    "noise_aware": (
+        "The noise is part of the model: every interval allows for it, and for the sampling of the records. "
+        "A noisy count below zero was read as what it is, a small count with noise on it."
+    ),
+    "naive": (
+        "The noisy counts are read here as if they were exact, negative ones as zero. The intervals do not "
+        "widen for the noise, and with few records they cover less often than they say."
+    ),
+    "one draw": (
+        "One draw of the posterior was released and nothing else: intervals would need the posterior, which "
+        "stays as private as the data. Noisy counts are paid for once and then read freely."
+    ),
+}
+
+
+@final
+@dataclass(frozen=True)
+class Shares:
+    """One table: shares of the levels (rows) within each group (columns)."""
+
+    name: str
+    groups: tuple[str, ...]
+    levels: tuple[str, ...]
+    mean: Floats  # (groups, levels)
+    interval: Floats  # (groups, levels, 2); NaN where only a draw was released
+
+    @property
+    def chosen(self) -> list[int]:
+        """The largest levels, as many as are shown, in the order of the schema."""
+        order = np.argsort(-self.mean.max(axis=0), kind="stable")
+        return sorted(int(i) for i in order[:MOST_ROWS])
+
+    @property
+    def caption(self) -> str:
+        rest = [
+            f"{whole(count - most)} more {what}"
+            for count, most, what in (
+                (len(self.levels), MOST_ROWS, "levels"),
+                (len(self.groups), MOST_COLUMNS, "columns"),
+            )
+            if count > most
+        ]
+        return f"Not shown: {' and '.join(rest)}; they are in the release file." if rest else ""
+
+
+@final
+@dataclass(frozen=True)
+class CellFindings:
+    """What a release of noisy counts says, worked out once."""
+
+    release: Release
+    subject: Subject
+    tables: tuple[Shares, ...]
+
+    @classmethod
+    def of(cls, release: Release) -> CellFindings:
+        model, posterior = release.model, release.posterior
+        axes = {cells.name: cells.columns for cells in model.cells}
+        means, intervals = posterior.mean(), _intervals(posterior)
+        tables = [
+            _shares(release, name, axes.get(name, (name,)), mean, intervals[name])
+            for name, mean in means.items()
+        ]
+        title = TITLES.get(model.name, lambda _: "What was counted")(model)
+        return cls(release, Subject(title, ()), tuple(tables))
+
+    def headline(self) -> str:
+        """Say the largest share of the first table in one sentence."""
+        first = self.tables[0]
+        group, level = np.unravel_index(int(first.mean.argmax()), first.mean.shape)
+        places = max(0, decimals(float(np.diff(first.interval[group, level])[0])) - 1)
+        mean, low, high = (
+            shown(float(v), places, percent=True)
+            for v in (first.mean[group, level], *first.interval[group, level])
+        )
+        within = f" where {first.groups[group]}" if len(first.groups) > 1 else ""
+        about = f"about {mean}, and with 90 % probability between {low} and {high}" if low != NONE else mean
+        what = f"the share of {quoted(first.levels[level])}"
+        return f"Among the values of {quoted(first.name)}{within}, {what} is {about}."
+
+    def picture(self) -> Html:
+        drawn = (_strips(f"table{i}", one) for i, one in enumerate(self.tables[:MOST_TABLES]))
+        return joined([*drawn, _left_out(len(self.tables) - MOST_TABLES)])
+
+    def intervals(self) -> Html:
+        posterior: Any = self.release.posterior
+        said = [READ.get(posterior.reading, ""), *self._empty(posterior)]
+        made = (_numbers(one) for one in self.tables[:MOST_TABLES])
+        return joined([paragraphs(*filter(None, said)), *made])
+
+    def _empty(self, posterior: Any) -> list[str]:  # noqa: ANN401
+        """Say how many cells have probably no record in them: they are allowed, and the prior fills them."""
+        if not hasattr(posterior, "empty"):
+            return []
+        odds = np.concatenate([np.ravel(p) for p in posterior.empty().values()])
+        few = int((odds > 0.5).sum())
+        return [
+            f"{whole(few)} of the {whole(odds.size)} cells have more probably no record than some; there the "
+            "prior speaks."
+            if few
+            else f"Each of the {whole(odds.size)} cells more probably has a record than none."
+        ]
+
+    def next_record(self) -> Html | None:
+        said = NEXT.get(self.release.model.name)
+        return said(self.release) if said is not None else None
+
+
+# ── names ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _intervals(posterior: Any) -> dict[str, Floats]:  # noqa: ANN401
+    try:
+        found: dict[str, Floats] = posterior.interval(LEVEL)
+    except ValueError:  # OnlyDraws: no interval was released
+        return {name: np.full((*mean.shape, 2), np.nan) for name, mean in posterior.mean().items()}
+    return found
+
+
+def _shares(release: Release, name: str, columns: Sequence[str], mean: Floats, interval: Floats) -> Shares:
+    size_of = release.model.size_of
+    *by, last = (_levels(release, column, size_of[column]) for column in columns)
+    groups = [
+        ", ".join(f"{column} = {levels[i]}" for column, levels, i in zip(columns, by, place, strict=False))
+        for place in np.ndindex(*(len(levels) for levels in by))
+    ]
+    count = prod(len(levels) for levels in by)
+    shape = (count, len(last))
+    return Shares(name, tuple(groups), last, mean.reshape(shape), interval.reshape(*shape, 2))
+
+
+def _levels(release: Release, column: str, size: int) -> tuple[str, ...]:
+    """Read the levels of a column off the schema, or number them where it does not say."""
+    declared = release.schema.get("columns", {}).get(column, {})
+    if declared.get("kind") == "binary":
+        return "no", "yes"
+    levels = [*declared.get("levels", ()), *([] if declared.get("unknown") is not None else [UNKNOWN])]
+    return tuple(map(str, levels if len(levels) == size else range(size)))
+
+
+TITLES: dict[str, Callable[[Any], str]] = {
+    "naive_bayes": lambda model: f"What tells the values of {quoted(model.label)} apart?",
+    "bayesian_network": lambda model: f"How do {whole(len(model.columns))} columns depend on each other?",
+}
+
+
+# ── pictures and tables ─────────────────────────────────────────────────────────────────────────────
+
+
+def _strips(name: str, one: Shares) -> Html:
+    """Draw a row for each level and a column for each group, shaded by the share, the interval beneath it."""
+    most = float(one.mean.max()) or 1.0
+    columns = range(min(len(one.groups), MOST_COLUMNS))
+
+    def draw(width: int) -> tuple[float, Html]:
+        left = 190.0 if width > 400 else 104.0
+        each = (width - left - 8) / len(columns)
+        parts = [words(0, 16, fitted(one.name, left - 8), "label")]
+        if len(one.groups) > 1:
+            parts += [
+                words(left + each * (j + 0.5), 16, fitted(one.groups[j], each - 4), "key", "middle")
+                for j in columns
+            ]
+        for row, i in enumerate(one.chosen):
+            top = 26.0 + 40 * row
+            parts.append(words(0, top + 23, fitted(one.levels[i], left - 8), "label"))
+            parts += [_cell(one, j, i, most, (left + each * j, top, each - 4)) for j in columns]
+        return 30.0 + 40 * len(one.chosen), joined(parts)
+
+    story = "; ".join(
+        f"{one.levels[i]}: {', '.join(f'{100 * one.mean[j, i]:.1f} %' for j in columns)}" for i in one.chosen
+    )
+    title = (
+        f"Shares of {quoted(one.name)}{' within each column' if len(one.groups) > 1 else ''}, 90 % intervals"
+    )
+    caption = " ".join(filter(None, (f"{title}.", one.caption)))
+    return element("figure", responsive(name, title, story, draw), element("figcaption", caption))
+
+
+def _cell(one: Shares, group: int, level: int, most: float, where: tuple[float, float, float]) -> Html:
+    x, top, width = where
+    share, (low, high) = float(one.mean[group, level]), one.interval[group, level]
+    shade = PALE + (DEEP - PALE) * share / most
+    places = decimals(float(high - low))
+    ends = " – ".join(f"{100 * v:.{max(0, places - 3)}f}" for v in (low, high))
+    room = np.isfinite(low) and width >= 7.2 * len(ends)
+    middle, said = x + width / 2, shown(share, max(2, places - 1), percent=True)
+    return joined(
+        [
+            element(
+                "rect", class_="fill", x=pixels(x), y=pixels(top), width=pixels(width), height="36", rx="4",
+                fill_opacity=f"{shade:.3f}",
+            ),
+            words(middle, top + (15 if room else 23), said, "cell", "middle"),
+            *([words(middle, top + 30, ends, "cell", "middle")] if room else []),
+        ]
+    )  # fmt: skip
+
+
+def _numbers(one: Shares) -> Html:
+    columns = range(min(len(one.groups), MOST_COLUMNS))
+    places = places_for(np.diff(one.interval, axis=-1).ravel())
+
+    def say(value: float) -> str:
+        return shown(float(value), places, percent=True)
+
+    heads = ["", *(text for j in columns for text in (one.groups[j] or "mean", "from", "to"))]
+    rows = [
+        (one.levels[i], *(say(v) for j in columns for v in (one.mean[j, i], *one.interval[j, i])))
+        for i in one.chosen
+    ]
+    return table(f"90 % intervals: shares of {quoted(one.name)}", heads, rows)
+
+
+def _left_out(count: int) -> Html:
+    return paragraphs(f"… and {whole(count)} more tables, in the release file.") if count > 0 else joined([])
+
+
+# ── the next record ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _naive_bayes(release: Release) -> Html:
+    """How much each column says about the label: I(y; x_d) in bits, over draws of the posterior."""
+    label, posterior = release.model.label, release.posterior
+    rows = sorted(
+        ((feature, *bits) for feature, bits in posterior.information(LEVEL).items()), key=lambda row: -row[1]
+    )
+    said = [(name, *(f"{v:.3f}" for v in numbers)) for name, *numbers in rows]
+    made = table(
+        f"Information about {quoted(label)} in bits, 90 % intervals", ("", "mean", "from", "to"), said
+    )
+    how = (
+        f"A new record's {quoted(label)} is predicted by averaging over the posterior (predict_proba), so "
+        "that what the noise left uncertain makes no prediction bold. Alone, the columns tell this much:"
+    )
+    return joined([paragraphs(how), made])
+
+
+NEXT: dict[str, Callable[[Release], Html]] = {"naive_bayes": _naive_bayes}
