@@ -94,10 +94,10 @@ def _noise_aware(counts: NoisyCells | NDArray[Any], model: HiddenMarkov) -> Data
             "the noise-aware reading needs a release of NoisyCounts, which knows its noise; for counts without "
             "noise ask for reading='exact'"
         )
-    from discreet.inference.hmm_noise_aware import NoisyEmissions  # noqa: PLC0415 - numba on first use
+    from discreet.inference.hmm_noise_aware import NoisyEmissions, noisy_data  # noqa: PLC0415 - numba on use
 
     by_cell = model.by_cell(counts.noisy)
-    return Data(partial(NoisyEmissions.of, model, counts), by_cell)
+    return Data(partial(NoisyEmissions.of, model, noisy_data(model, counts)), by_cell)
 
 
 READINGS_OF: dict[str, Callable[[Any, HiddenMarkov], Data]] = {

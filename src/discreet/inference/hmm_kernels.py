@@ -30,7 +30,8 @@ _LN2_HIGH = np.float32(0.693359375)
 _LN2_LOW = np.float32(-2.12194440e-4)
 _ROUND = np.float32(12582912.0)  # 1.5·2²³: a float32 plus this is rounded to an integer
 
-kernel = njit(cache=True, error_model="numpy", fastmath={"contract", "nsz", "reassoc"})
+FAST = {"contract", "nsz", "reassoc"}  # sums may be reordered; NaN and infinity stay what they are
+kernel = njit(cache=True, error_model="numpy", fastmath=FAST)
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract", "nsz"})  # reassociation would undo the rounding
@@ -76,17 +77,6 @@ def weights(scores: Singles, states: int, likelihoods: Singles) -> None:
 
 
 @kernel
-def pick(rng: np.random.Generator, weight: Floats, total: float, states: int) -> int:
-    """k with probability weight_k/total"""
-    u = rng.random() * total
-    k, below = 0, weight[0]
-    while below < u and k < states - 1:
-        k += 1
-        below += weight[k]
-    return k
-
-
-@kernel
 def log_pick(rng: np.random.Generator, log_weight: Floats, states: int) -> int:
     """k with probability ∝ exp(log_weight_k): the largest after adding Gumbel noise"""
     best, top = 0, -math.inf
@@ -112,50 +102,6 @@ def transition_counts(z: Integers, chains: int, counts: Floats, transposed: Floa
 
 
 @kernel
-def conditional(
-    likelihood: Singles,
-    previous: int,
-    following: int,
-    alpha: float,
-    counts: Floats,
-    transposed: Floats,
-    inverse: Floats,
-    weight: Floats,
-) -> float:
-    """w_k = (n_{p→k}+α)·(n_{k→f}+I[p=k=f]+α)/(n_{k→·}+I[p=k]+Kα)·P_k, and Σ_k w_k; counts without position t
-
-    [F16 (48) put right, see errata]. `inverse` holds 1/(n_{k→·}+I[p=k]+Kα); the second factor is dropped at
-    t = T, where `following` is negative. At t = 1 `previous` is the row of first steps, which no k equals.
-    """
-    width = likelihood.size
-    for b in range(0, width, 4):
-        for i in range(b, b + 4):
-            weight[i] = likelihood[i] * (counts[previous, i] + alpha)
-    if following >= 0:
-        for b in range(0, width, 4):
-            for i in range(b, b + 4):
-                weight[i] *= (transposed[following, i] + alpha) * inverse[i]
-        if following == previous:
-            stay = transposed[following, following] + alpha
-            weight[following] *= (stay + 1.0) / stay
-    total = 0.0
-    for b in range(0, width, 4):
-        total += (weight[b] + weight[b + 1]) + (weight[b + 2] + weight[b + 3])
-    return total
-
-
-@kernel
-def count_move(previous: int, k: int, following: int, by: float, counts: Floats, transposed: Floats) -> None:
-    """Count the transitions into and out of state k at one position, or take them away (by = −1)."""
-    counts[previous, k] += by
-    if previous < transposed.shape[0]:
-        transposed[k, previous] += by
-    if following >= 0:
-        counts[k, following] += by
-        transposed[following, k] += by
-
-
-@kernel
 def collapsed(
     rng: np.random.Generator,
     scores: Singles,
@@ -165,39 +111,90 @@ def collapsed(
     z: Integers,
     counts: Floats,
     transposed: Floats,
+    laws: Floats,
 ) -> None:
-    """One sweep of z_{r,t} | all other z, with π₀ and A integrated out."""
+    """One sweep of z_{r,t} | all other z, with π₀ and A integrated out: P(z_t = k) is proportional to
+
+    (n_{p→k}+α) · (n_{k→f}+I[p=k=f]+α)/(n_{k→·}+I[p=k]+Kα) · P_{c,k}, p = z_{t−1}, f = z_{t+1}, counts without t;
+    second factor dropped at t = T [F16 (48) put right, see errata]. At t = 1 p is the row of first steps, which
+    no k equals. `laws`, unless it is empty, receives what every state was drawn from.
+    """
     states, width = transposed.shape
     steps = z.size // chains
     transition_counts(z, chains, counts, transposed)
     weight, left, inverse = np.empty(width), np.full(width, states * alpha), np.zeros(width)
-    ones = np.ones(width, dtype=likelihoods.dtype)
     for k in range(states):
         left[k] += counts[k].sum()
         inverse[k] = 1.0 / left[k]
     for r in range(chains):
-        previous = states
+        p = states
         for t in range(steps):
             c = r * steps + t
-            old, following = z[c], z[c + 1] if t + 1 < steps else -1
-            count_move(previous, old, following, -1.0, counts, transposed)
-            if following >= 0:  # n_{p→·} keeps the transition into t: that is the I[p=k] of the formula
-                left[old] -= 1.0
+            old, f = z[c], z[c + 1] if t + 1 < steps else -1
+            counts[p, old] -= 1.0
+            if t > 0:
+                transposed[old, p] -= 1.0
+            total = 0.0
+            if f >= 0:
+                counts[old, f] -= 1.0
+                transposed[f, old] -= 1.0
+                left[old] -= 1.0  # left[p] keeps the transition into t: that is the I[p=k] of the formula
                 inverse[old] = 1.0 / left[old]
-            total = conditional(
-                likelihoods[c], previous, following, alpha, counts, transposed, inverse, weight
-            )
-            if total >= LEAST:
-                k = pick(rng, weight, total, states)
+                stay = transposed[f, f]
+                if p == f:
+                    transposed[f, f] += 1.0
+                for b in range(0, width, 4):
+                    for i in range(b, b + 4):
+                        weight[i] = (counts[p, i] + alpha) * (transposed[f, i] + alpha)
+                        weight[i] *= inverse[i] * likelihoods[c, i]
+                    total += (weight[b] + weight[b + 1]) + (weight[b + 2] + weight[b + 3])
+                transposed[f, f] = stay
             else:
-                conditional(ones, previous, following, alpha, counts, transposed, inverse, weight)
-                k = log_pick(rng, np.log(np.maximum(weight, TINY)) + scores[c], states)
-            count_move(previous, k, following, 1.0, counts, transposed)
-            if following >= 0:
+                for i in range(width):
+                    weight[i] = (counts[p, i] + alpha) * likelihoods[c, i]
+                    total += weight[i]
+            if laws.size > 0:
+                laws[c] = weight / total
+            if total >= LEAST:
+                u = rng.random() * total
+                k, below = 0, weight[0]
+                while below < u and k < states - 1:
+                    k += 1
+                    below += weight[k]
+            else:
+                k = log_step(rng, scores[c], p, f, alpha, counts, transposed, inverse)
+            counts[p, k] += 1.0
+            if t > 0:
+                transposed[k, p] += 1.0
+            if f >= 0:
+                counts[k, f] += 1.0
+                transposed[f, k] += 1.0
                 left[k] += 1.0
                 inverse[k] = 1.0 / left[k]
             z[c] = k
-            previous = k
+            p = k
+
+
+@kernel
+def log_step(
+    rng: np.random.Generator,
+    score: Singles,
+    p: int,
+    f: int,
+    alpha: float,
+    counts: Floats,
+    transposed: Floats,
+    inverse: Floats,
+) -> int:
+    """Draw the same state from logarithms."""
+    states = transposed.shape[0]
+    weight = np.empty(states)
+    for k in range(states):
+        weight[k] = score[k] + math.log(counts[p, k] + alpha)
+        if f >= 0:
+            again = 1.0 if p == k == f else 0.0
+            weight[k] += math.log((transposed[f, k] + again + alpha) * inverse[k])
+    return log_pick(rng, weight, states)
 
 
 # --- transitions drawn, states filtered and drawn backwards ------------
@@ -219,53 +216,72 @@ def draw_transitions(
 
 
 @kernel
-def forward(likelihoods: Singles, first: int, last: int, matrix: Floats, filtered: Floats) -> float:
-    """f_t(k) ∝ P_{t,k} Σ_j f_{t−1}(j) A_{j,k} for cells first..last−1 of one chain; the least normaliser"""
+def forward(likelihoods: Singles, one: int, two: int, steps: int, matrix: Floats, filtered: Floats) -> float:
+    """f_t(k) ∝ P_{t,k} Σ_j f_{t−1}(j) A_{j,k} for the chains that begin at cells `one` and `two`
+
+    Two at a time, because each waits for its own last step. Returns the least normaliser.
+    """
     states, width = matrix.shape[0] - 1, matrix.shape[1]
-    total = 0.0
+    total, other = 0.0, 0.0
     for k in range(width):
-        filtered[first, k] = likelihoods[first, k] * matrix[states, k]
-        total += filtered[first, k]
-    least = total
-    for c in range(first + 1, last):
-        scale = 1.0 / total
-        total = 0.0
+        filtered[one, k] = likelihoods[one, k] * matrix[states, k]
+        filtered[two, k] = likelihoods[two, k] * matrix[states, k]
+        total += filtered[one, k]
+        other += filtered[two, k]
+    least = min(total, other)
+    for t in range(1, steps):
+        c, d = one + t, two + t
+        scale, rescale = 1.0 / total, 1.0 / other
+        total, other = 0.0, 0.0
         for b in range(0, width, 4):
             f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
+            g0, g1, g2, g3 = 0.0, 0.0, 0.0, 0.0
             for j in range(states):
-                f = filtered[c - 1, j]
-                f0 += f * matrix[j, b]
-                f1 += f * matrix[j, b + 1]
-                f2 += f * matrix[j, b + 2]
-                f3 += f * matrix[j, b + 3]
+                f, g = filtered[c - 1, j], filtered[d - 1, j]
+                a0, a1, a2, a3 = matrix[j, b], matrix[j, b + 1], matrix[j, b + 2], matrix[j, b + 3]
+                f0 += f * a0
+                f1 += f * a1
+                f2 += f * a2
+                f3 += f * a3
+                g0 += g * a0
+                g1 += g * a1
+                g2 += g * a2
+                g3 += g * a3
             f0 *= scale * likelihoods[c, b]
             f1 *= scale * likelihoods[c, b + 1]
             f2 *= scale * likelihoods[c, b + 2]
             f3 *= scale * likelihoods[c, b + 3]
+            g0 *= rescale * likelihoods[d, b]
+            g1 *= rescale * likelihoods[d, b + 1]
+            g2 *= rescale * likelihoods[d, b + 2]
+            g3 *= rescale * likelihoods[d, b + 3]
             filtered[c, b], filtered[c, b + 1], filtered[c, b + 2], filtered[c, b + 3] = f0, f1, f2, f3
+            filtered[d, b], filtered[d, b + 1], filtered[d, b + 2], filtered[d, b + 3] = g0, g1, g2, g3
             total += (f0 + f1) + (f2 + f3)
-        least = min(least, total)
+            other += (g0 + g1) + (g2 + g3)
+        least = min(least, min(total, other))
     return least
 
 
 @kernel
 def backward(
-    rng: np.random.Generator, filtered: Floats, first: int, last: int, transposed: Floats, z: Integers
+    rng: np.random.Generator, filtered: Floats, first: int, steps: int, transposed: Floats, z: Integers
 ) -> None:
     """z_T ~ f_T, then z_t ~ f_t(j) A_{j, z_{t+1}}"""
     states, width = transposed.shape
-    weight = np.empty(width)
-    total = filtered[last - 1].sum()
-    k = pick(rng, filtered[last - 1], total, states)
-    z[last - 1] = k
-    for c in range(last - 2, first - 1, -1):
-        total = 0.0
-        for b in range(0, width, 4):
-            for i in range(b, b + 4):
-                weight[i] = filtered[c, i] * transposed[k, i]
-            total += (weight[b] + weight[b + 1]) + (weight[b + 2] + weight[b + 3])
-        k = pick(rng, weight, total, states)
+    weight, total = filtered[first + steps - 1].copy(), filtered[first + steps - 1].sum()
+    for c in range(first + steps - 1, first - 1, -1):
+        u = rng.random() * total
+        k, below = 0, weight[0]
+        while below < u and k < states - 1:
+            k += 1
+            below += weight[k]
         z[c] = k
+        total = 0.0
+        for b in range(0, width if c > first else 0, 4):
+            for i in range(b, b + 4):
+                weight[i] = filtered[c - 1, i] * transposed[k, i]
+            total += (weight[b] + weight[b + 1]) + (weight[b + 2] + weight[b + 3])
 
 
 @kernel
@@ -303,9 +319,11 @@ def blocked(
 ) -> None:
     """z of every chain at once given π₀ and A: forward filtering, backward sampling."""
     steps = z.size // chains
-    for r in range(chains):
-        first, last = r * steps, (r + 1) * steps
-        if forward(likelihoods, first, last, matrix, filtered) >= LEAST:
-            backward(rng, filtered, first, last, transposed, z)
-        else:
-            in_log_space(rng, scores, first, last, matrix, z)
+    for r in range(0, chains, 2):
+        pair = min(r + 1, chains - 1)
+        least = forward(likelihoods, r * steps, pair * steps, steps, matrix, filtered)
+        for chain in range(r, pair + 1):
+            if least >= LEAST:
+                backward(rng, filtered, chain * steps, steps, transposed, z)
+            else:
+                in_log_space(rng, scores, chain * steps, (chain + 1) * steps, matrix, z)

@@ -98,6 +98,8 @@ def _run_chain(
     bar.advance(done)
     try:
         while done < plan.total:
+            if done == plan.burn:
+                chain.emissions.settle()
             chain.sweep()
             draws["log_joint"][done] = chain.log_joint()
             done += 1

@@ -30,6 +30,9 @@ class Emissions(ABC):
     def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Any, power: float) -> None:  # noqa: ANN401
         """θ (and whatever else is unknown) | z, then the score of every cell and state; likelihood^power."""
 
+    def settle(self) -> None:
+        """Stop tuning the proposals: the warm-up is over."""
+
     @abstractmethod
     def log_density(self, z: NDArray[np.int64]) -> float:
         """ln p(data, θ, … | z)"""

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.inference.hmm_counts import draw_emissions, score_counts, state_counts
 from discreet.inference.hmm_kernels import (
     blocked,
@@ -17,8 +19,6 @@ from discreet.inference.hmm_kernels import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from discreet.inference.hmm_kernels import Floats, Integers, Singles
 
 
@@ -80,4 +80,4 @@ def path_by_cells(
 ) -> None:
     """z | z elsewhere, A integrated out"""
     weights(scores, transposed.shape[0], likelihoods)
-    collapsed(rng, scores, likelihoods, alpha, chains, z, moved, transposed)
+    collapsed(rng, scores, likelihoods, alpha, chains, z, moved, transposed, np.empty((0, 0)))

@@ -124,7 +124,7 @@ def normal_points(d: int, n: int) -> Floats:
     from scipy.special import ndtri  # noqa: PLC0415
     from scipy.stats.qmc import Sobol  # noqa: PLC0415 - scipy.stats is slow to load
 
-    power = 9 if n <= 3000 else 11 if n <= 100_000 else 13
+    power = 9 if n <= 2000 else 11 if n <= 30_000 else 13
     points: Floats = ndtri(Sobol(d, rng=np.random.default_rng(1)).random_base2(power))
     points -= points.mean(axis=0)
     root = np.linalg.cholesky(points.T @ points / len(points))

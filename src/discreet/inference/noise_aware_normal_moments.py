@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,30 +16,47 @@ DROP = 32.0  # nats below the top at which an integral ends
 
 
 def clipped_moments(mu: Floats, sigma: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Mean (…, 2) and covariance (…, 2, 2) of (C, C²), C = clip(X): E(C − c)^k, c = clip(μ), k = 1..4.
-
-    ∫_α^β t^k φ(t) dt = I_k, I_k = α^{k−1}φ(α) − β^{k−1}φ(β) + (k−1)I_{k−2}; taken about c to keep the digits.
-    """
-    alpha, beta = (low - mu) / sigma, (high - mu) / sigma
+    """Mean (…, 2) and covariance (…, 2, 2) of (C, C²), C = clip(X), from E(C − c)^k, c = clip(μ), k = 1..4."""
     centre = np.clip(mu, low, high)
+    below, above = ndtr((low - mu) / sigma), ndtr((mu - high) / sigma)
+    wide = sigma > high - low
+    inside = np.where(wide, _quadrature(mu, sigma, centre, low, high), _closed(mu, sigma, centre, low, high))
+    e = [
+        (low - centre) ** k * below + (high - centre) ** k * above + inside[k - 1] for k in range(1, 5)
+    ]
+    var, skew = np.maximum(e[1] - e[0] ** 2, 0.0), e[2] - e[0] * e[1]
+    first, second = centre + e[0], centre**2 + 2 * centre * e[0] + e[1]
+    cross = 2 * centre * var + skew
+    last = np.maximum(4 * centre**2 * var + 4 * centre * skew + e[3] - e[1] ** 2, 0.0)
+    covariance = np.stack([np.stack([var, cross], -1), np.stack([cross, last], -1)], -1)
+    return np.stack([first, second], -1), covariance
+
+
+def _closed(mu: Floats, sigma: Floats, centre: Floats, low: float, high: float) -> Floats:
+    """∫(x − c)^k N(x) dx over the bounds, k = 1..4, from I_k = ∫_α^β t^k φ(t) dt.
+
+    I_k = α^{k−1}φ(α) − β^{k−1}φ(β) + (k−1)I_{k−2}; taken about c to keep the digits.
+    """
+    alpha, beta, shift = (low - mu) / sigma, (high - mu) / sigma, mu - centre
     at, to = _density(alpha), _density(beta)
     part = [ndtr(beta) - ndtr(alpha), at - to]
     for k in range(2, 5):
         part.append(_times(alpha, k - 1, at) - _times(beta, k - 1, to) + (k - 1) * part[k - 2])
-    shift = mu - centre
-    e = [
-        (low - centre) ** k * ndtr(alpha)
-        + (high - centre) ** k * ndtr(-beta)
-        + sum(_binomial(k, j) * shift ** (k - j) * sigma**j * part[j] for j in range(k + 1))
-        for k in range(1, 5)
-    ]
-    var, skew = e[1] - e[0] ** 2, e[2] - e[0] * e[1]
-    first = centre + e[0]
-    second = centre**2 + 2 * centre * e[0] + e[1]
-    cross = 2 * centre * var + skew
-    last = 4 * centre**2 * var + 4 * centre * skew + e[3] - e[1] ** 2
-    covariance = np.stack([np.stack([var, cross], -1), np.stack([cross, last], -1)], -1)
-    return np.stack([first, second], -1), covariance
+    return np.stack(
+        [
+            sum((comb(k, j) * shift ** (k - j) * sigma**j * part[j] for j in range(k + 1)), np.zeros(()))
+            for k in range(1, 5)
+        ]
+    )
+
+
+def _quadrature(mu: Floats, sigma: Floats, centre: Floats, low: float, high: float) -> Floats:
+    """The same where σ exceeds the bounds: there the closed form cancels, and the density is nearly flat."""
+    t, w = np.polynomial.legendre.leggauss(12)
+    x = low + (high - low) * (t + 1) / 2
+    density = _density((x - mu[..., None]) / sigma[..., None]) * w * (high - low) / 2
+    gap = x - centre[..., None]
+    return np.stack([(gap**k * density).sum(axis=-1) / sigma for k in range(1, 5)])
 
 
 def _density(t: Floats) -> Floats:
@@ -49,10 +67,6 @@ def _density(t: Floats) -> Floats:
 def _times(t: Floats, k: int, density: Floats) -> Floats:
     """t^k·φ(t), 0 far out where the power overflows."""
     return np.asarray(np.clip(t, -1e3, 1e3) ** k * density)
-
-
-def _binomial(n: int, k: int) -> int:
-    return (1, n, n * (n - 1) // 2, n * (n - 1) * (n - 2) // 6, 1)[k] if k < n else 1
 
 
 def log_gaussian(gap: Floats, covariance: Floats, scales: Floats) -> Floats:
@@ -79,9 +93,9 @@ def log_laplace(gap: Floats, covariance: Floats, scales: Floats) -> Floats:
     Given e₁, S₁ is known and Ŝ₂ is normal plus Laplace; a half-line of e₁ is a normal tilted by e^{∓e₁/b₁}.
     """
     x, w = np.polynomial.legendre.leggauss(NODES)
-    v, c = covariance[..., 0, 0], covariance[..., 0, 1]
+    v, c = np.maximum(covariance[..., 0, 0], 1e-300), covariance[..., 0, 1]
     slope = c / v
-    rest = np.maximum(covariance[..., 1, 1] - c * slope, 1e-12 * covariance[..., 1, 1])
+    rest = np.maximum(covariance[..., 1, 1] - c * slope, 1e-12 * covariance[..., 1, 1] + 1e-300)
     sides = []
     for sign in (1.0, -1.0):
         centre = (

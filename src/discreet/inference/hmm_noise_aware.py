@@ -1,0 +1,146 @@
+"""The noise-aware reading of noisy cells: true counts unknown, negative noisy counts no trouble."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from scipy.special import gammaln
+
+from discreet.inference.hmm_noise import NoiseTable, noise_table, noisy_scores
+from discreet.inference.hmm_noise_kernels import current, emission_moves, rate_moves
+from discreet.inference.hmm_state import Emissions
+from discreet.inference.noise_aware_noise import NoiseLaw
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.inference.hmm_state import Arrays
+    from discreet.mechanisms.noisy_cells import NoisyCells
+    from discreet.models.hidden_markov import HiddenMarkov
+
+SIZE_SHAPE = 0.5  # λ_c ~ Gamma(½): a cell may well be empty, or hold many times the mean
+ROUNDS = 2  # of moves of θ and λ for one of z, which costs K times as much
+
+
+@final
+@dataclass(frozen=True)
+class NoisyData:
+    """Which row of the table of ln f each noisy count reads, and how many records a cell has on average."""
+
+    rows: NDArray[np.int32]  # (R·T, ΣK_d)
+    table: NoiseTable
+    mean: float
+
+    @classmethod
+    def of(cls, model: HiddenMarkov, noisy: NDArray[Any], laws: list[NoiseLaw], mean: float) -> NoisyData:
+        """One table for each noise scale; noise on the line is rounded to integers first."""
+        whole = np.rint(noisy).astype(np.int64)
+        features = np.split(whole, model.offsets[1:-1], axis=1)
+        rows, tables, before = np.empty(whole.shape, dtype=np.int32), [], 0
+        for law in dict.fromkeys(laws):
+            mine = [d for d, other in enumerate(laws) if other == law]
+            ys = np.unique(np.concatenate([features[d].ravel() for d in mine]))
+            for d in mine:
+                part = slice(model.offsets[d], model.offsets[d + 1])
+                rows[:, part] = np.searchsorted(ys, features[d]) + before
+            tables.append(noise_table(law, ys))
+            before += len(ys)
+        return cls(rows, _joined(tables), mean)
+
+
+def _joined(tables: list[NoiseTable]) -> NoiseTable:
+    starts = np.cumsum([0, *(len(t.pieces) for t in tables)])
+    return NoiseTable(
+        np.concatenate([t.pieces for t in tables]),
+        np.concatenate([t.base + start for t, start in zip(tables, starts, strict=False)]),
+        *(np.concatenate([getattr(t, name) for t in tables]) for name in ("first", "length", "ends")),
+    )
+
+
+def noisy_data(model: HiddenMarkov, cells: NoisyCells) -> NoisyData:
+    """The mean number of records of a cell is n/(R·T) where n is public, else what the noisy counts say."""
+    noisy = model.by_cell(cells.noisy).astype(np.float64)
+    laws = [NoiseLaw(cells.noise, float(scale)) for scale in cells.scales]
+    seen = cells.n if cells.n is not None else float(noisy.sum()) / len(model.features)
+    return NoisyData.of(model, noisy, laws, max(seen / len(noisy), 1e-2))
+
+
+@final
+@dataclass(frozen=True)
+class NoisyEmissions(Emissions):
+    """∏ f(y_{c,j}; λ_c θ_{z_c,j}), λ_c ~ Gamma(½) with the mean of the data: every feature shares its cell's λ."""
+
+    data: NoisyData
+    root_theta: NDArray[np.float64]  # (K, ΣK_d): √θ
+    log_rate: NDArray[np.float64]  # (R·T,)
+    now: NDArray[np.float64]  # (R·T, ΣK_d): ln f as it stands
+    rate_widths: NDArray[np.float64]
+    theta_widths: NDArray[np.float64]
+    age: NDArray[np.float64]  # sweeps so far; −1 once settled, when proposals no longer change
+
+    @classmethod
+    def of(cls, model: HiddenMarkov, data: NoisyData, rng: np.random.Generator) -> NoisyEmissions:
+        """Begin with θ from its prior and every cell of average size; the first sweeps change that."""
+        cells, values = data.rows.shape
+        features = np.split(np.empty((model.states, values)), model.offsets[1:-1], axis=1)
+        beta = float(model.emission)
+        theta = np.concatenate(
+            [rng.dirichlet(np.full(f.shape[1], max(beta, 1.0)), model.states) for f in features], 1
+        )
+        return cls(
+            model,
+            np.log(theta),
+            data,
+            np.sqrt(theta),
+            np.full(cells, np.log(data.mean)),
+            np.zeros((cells, values)),
+            np.full(cells, 0.5),
+            np.full((model.states, values), 0.5),
+            np.zeros(1),
+        )
+
+    def _table(self) -> tuple[Any, ...]:
+        t = self.data.table
+        return t.pieces, t.base, t.first, t.length, t.ends
+
+    def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Any, power: float) -> None:  # noqa: ANN401
+        self.move(rng, z, power)
+        noisy_scores(self.data.rows, self.log_rate, self.root_theta, power, *self._table(), scores)
+
+    def move(self, rng: np.random.Generator, z: NDArray[np.int64], power: float) -> None:
+        """λ and θ | z, in rounds of Metropolis steps whose widths adapt while warming up."""
+        table, beta, gain = self._table(), float(self.model.emission), 0.0
+        if self.age[0] >= 0:
+            gain = 2.0 / np.sqrt(4.0 + self.age[0])
+            self.age[0] += 1
+        offsets = np.array(self.model.offsets)
+        rows, root = self.data.rows, self.root_theta
+        current(rows, self.log_rate, root, z, *table, self.now)
+        rates = partial(
+            rate_moves, rng, rows, self.log_rate, root, z, SIZE_SHAPE, self.data.mean, power, gain
+        )
+        thetas = partial(
+            emission_moves, rng, rows, self.log_rate, self.log_theta, root, z, offsets, beta, power, gain
+        )
+        for _ in range(ROUNDS):
+            rates(self.rate_widths, *table, self.now)
+            thetas(self.theta_widths, *table, self.now)
+
+    def settle(self) -> None:
+        self.age[0] = -1.0
+
+    def log_density(self, z: NDArray[np.int64]) -> float:
+        current(self.data.rows, self.log_rate, self.root_theta, z, *self._table(), self.now)
+        a, rate = SIZE_SHAPE, SIZE_SHAPE / self.data.mean
+        sizes = a * self.log_rate - rate * np.exp(self.log_rate) + a * np.log(rate) - gammaln(a)
+        beta = float(self.model.emission)
+        of_feature = np.diff(self.model.offsets)
+        constant = self.model.states * (gammaln(of_feature * beta) - of_feature * gammaln(beta)).sum()
+        return float(self.now.sum() + sizes.sum() + constant + (beta - 1) * self.log_theta.sum())
+
+    def arrays(self) -> Arrays:
+        names = ("log_theta", "root_theta", "log_rate", "rate_widths", "theta_widths", "age")
+        return {name: getattr(self, name) for name in names}
