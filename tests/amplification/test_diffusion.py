@@ -63,7 +63,7 @@ def test_every_tier_meets_its_own_target_and_all_together_cost_the_innermost():
 
 
 def test_each_tier_has_exactly_its_own_law_and_the_steps_are_independent():
-    """KS and correlations at level 1e-6, 6000 releases; a spread 25 % off and noise drawn afresh for each tier are rejected."""
+    """KS and correlations at level 1e-6, 6000 releases; 25 % off, or fresh noise in each tier, fails."""
     made = TieredGaussian(1, (1.0, 2.0, 4.0))
     drawn = made.releases(3, 6000, SeededSource(3))
     for k, sigma in enumerate((1.0, 2.0, 4.0)):

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -117,7 +118,7 @@ def test_a_step_that_forgets_everything_reveals_only_the_last_record():
 
 def test_a_secret_random_order_averages_the_profiles():
     run = NoisySGD(n=20, step=0.5, sigma=1, lipschitz=1, smooth=1)
-    mixed = run.random_order()
+    mixed = replace(run, secret_order=True).guarantee
     each = [run.at_index(i) for i in range(1, 21)]
     assert mixed.delta(0.5) == pytest.approx(np.mean([g.delta(0.5) for g in each]), rel=1e-9)
     assert mixed.delta(0.5) < run.guarantee.delta(0.5)
@@ -125,7 +126,14 @@ def test_a_secret_random_order_averages_the_profiles():
     assert mixed.renyi(3) == pytest.approx(math.log(np.mean(powers)) / 2, rel=1e-9)
     assert from_json(json.loads(json.dumps(to_json(mixed)))) == mixed
     with pytest.raises(NotProved, match="one pass"):
-        NoisySGD(n=20, step=0.5, sigma=1, lipschitz=1, smooth=1, passes=2).random_order()
+        NoisySGD(n=20, step=0.5, sigma=1, lipschitz=1, smooth=1, passes=2, secret_order=True)
+
+
+def test_groups_of_places_never_promise_more_than_their_average():
+    run = NoisySGD(n=3000, step=0.5, sigma=1, lipschitz=1, smooth=1)
+    average = np.mean([run.at_index(i).delta(0.5) for i in range(1, 3001)])
+    grouped = replace(run, secret_order=True).guarantee.delta(0.5)
+    assert average <= grouped <= 1.05 * average
 
 
 @pytest.mark.parametrize("row", D2["iterated_laplace"]["rows"])
