@@ -9,7 +9,7 @@ from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk
 from discreet.sampling.source import SeededSource
 
-MANY, FEW = 40_000, 700
+MANY, FEW = 20_000, 400
 
 
 def gap(one_by_one, batch):
@@ -49,6 +49,6 @@ def test_accept_bits_and_resampling():
     batch = bits(kernel, LEFT)(MANY, source)
     assert gap(3 * moved, batch) < 4.5  # a third of the proposals is the move
     ais = annealed()
-    weights = np.array([ais.step(PATH, LEFT, source)[-1] for _ in range(FEW)])
+    weights = np.array([ais.step(PATH, LEFT, source)[-1] for _ in range(3 * FEW)])
     assert gap(weights, np.random.default_rng(1).random(MANY) < 1 / (1 + np.exp(-0.5))) < 4.5
     assert gap(weights, np.random.default_rng(1).random(MANY) < 0.5) > 4.5
