@@ -78,7 +78,7 @@ def test_rounding_of_a_step_is_below_what_is_paid_for():
 
 
 def test_the_last_iterate_of_a_quadratic_has_the_law_the_promise_is_about():
-    """Ridge in one dimension, inside the ball: w_T is normal with known mean and variance (KS, level 1e-6; 30 % off fails).
+    """Ridge in one dimension, inside the ball: w_T is a known normal (KS, level 1e-6; 30 % off fails).
 
     Between two data sets that differ in record i the exact μ is 2ηL^{n−i}/√Var, below the promise at i.
     """

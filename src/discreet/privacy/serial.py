@@ -22,6 +22,7 @@ from discreet.privacy.pairs import (
     GammaShapePairs,
     NormalPair,
 )
+from discreet.privacy.subsampling import SampledGaussianCurve, SampledGaussianProfile, SubsampledProfile
 from discreet.privacy.worst import PrivacyProfile, RenyiCurve
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ _INSIDE = {
     "LaplaceShift": _plain(LaplaceShift, "scale"),
     "GaussianMixtureCurve": _plain(GaussianMixtureCurve, "parts"),
     "GaussianMixtureProfile": _plain(GaussianMixtureProfile, "parts"),
+    "SubsampledProfile": _plain(SubsampledProfile, "base", "rate"),
+    "SampledGaussianCurve": _plain(SampledGaussianCurve, "mu_squared", "rate", "steps", "poisson"),
+    "SampledGaussianProfile": _plain(SampledGaussianProfile, "mu_squared", "rate", "steps"),
 }
 _FORMS = {**_PROMISES, **_INSIDE}
 
