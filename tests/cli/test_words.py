@@ -5,8 +5,10 @@ from fractions import Fraction
 import pytest
 
 from discreet.cli.errors import plain
-from discreet.cli.words import MECHANISMS, MODELS, RELATIONS, assignments, one_of, promise
+from discreet.cli.words import COUNTED, MECHANISMS, MODELS, OF_COUNTS, RELATIONS, assignments, one_of, promise
 from discreet.families.registry import FAMILIES
+from discreet.mechanisms.registry import OF_COUNTS as REGISTERED_OF_COUNTS
+from discreet.models.registry import MODELS as COUNT_MODELS
 from discreet.privacy.guarantee import ADD_REMOVE, Relation
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privatise import POSTERIORS
@@ -15,7 +17,11 @@ from discreet.privatise import POSTERIORS
 def test_lists_for_completion_are_the_registries():
     assert set(MODELS) == set(FAMILIES)
     assert set(MECHANISMS) == set(POSTERIORS)
-    assert set(RELATIONS) == {r.value for r in Relation} - {"profile"}  # of tables - {"profile"}  # which needs a graph, not a table
+    assert set(COUNTED) <= set(COUNT_MODELS)
+    assert set(OF_COUNTS) == set(REGISTERED_OF_COUNTS)
+    assert set(RELATIONS) == {r.value for r in Relation} - {
+        "profile"
+    }  # of tables - {"profile"}  # which needs a graph, not a table
 
 
 @pytest.mark.parametrize(

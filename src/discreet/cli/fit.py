@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options as o
-from discreet.cli.job import Job, model_of, read_job, schema_of
+from discreet.cli.job import Job, any_model_of, read_job, schema_of
 from discreet.cli.ledger import opened_ledger
 from discreet.cli.show import dump, note, waiting
-from discreet.cli.words import MECHANISMS, one_of, promise, relation
+from discreet.cli.words import COUNTED, MECHANISMS, OF_COUNTS, one_of, promise, relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +41,9 @@ def fit(
     column: Annotated[
         str | None, typer.Option(metavar="NAME[,NAME]", help="The column(s) to learn from.")
     ] = None,
-    model: o.Model = None,
+    model: o.AnyModel = None,
     prior: o.Prior = None,
-    mechanism: o.Mechanism = None,
+    mechanism: o.AnyMechanism = None,
     option: o.Options = None,
     target: o.Target = None,
     relation: o.Relation = None,
@@ -80,6 +80,8 @@ def fit(
       discreet fit visits.parquet --schema visits.toml --derive 'band = age.cut([18, 65])' --column band \\
           --where 'ward in ["A", "B"] and not smoker' --relation add_remove --model dirichlet_categorical \\
           --prior alpha=1 --target pure:0.5 --ledger kept.db --out bands
+      discreet fit adult.parquet --schema adult.toml --model naive_bayes \\
+          --prior 'label="income", features=["education", "sex"]' --target pure:1 --ledger b.db --out income
       discreet fit job.toml --out second-try
 
     \b
@@ -104,6 +106,10 @@ def fit(
       out = "smokers"
       derive = { band = "age.cut([18, 65])" }     # if wanted
       where = ["age >= 18", "not smoker"]         # if wanted; all must hold
+    A model of counts names its columns itself, so that column is left out:
+      model = "naive_bayes"                       # mechanism = "noisy_counts" if left out
+      prior = { label = "income", features = ["education", "sex"], prior = 1 }
+      options = { noise = "discrete_gaussian", shares = [0.7, 0.3] }
 
     \b
     Exit codes: 0 released, 1 refused (nothing read), 2 bad input, 3 the engine failed, 4 interrupted.
@@ -115,7 +121,8 @@ def fit(
         "charge_id": charge_id, "note": note, "seed": seed, "derive": derive, "where": where,
     }  # fmt: skip
     job = read_job(data, given)
-    job.need("data", "schema", "column", "model", "target", "ledger", "out")
+    column_needed = () if job.model in COUNTED else ("column",)
+    job.need("data", "schema", *column_needed, "model", "target", "ledger", "out")
     release, opened, folder = released(job)
     if json:
         from discreet.cli.release import as_json  # noqa: PLC0415
@@ -132,7 +139,8 @@ def released(job: Job) -> tuple[Release, Ledger, Path]:
     folder = free(Path(str(job.out)))
     declared = schema_of(job)
     target = promise(str(job.target), job.relation)
-    mechanism = one_of("posterior mechanism", job.mechanism, MECHANISMS)
+    known = (*MECHANISMS, *OF_COUNTS)
+    mechanism = None if job.mechanism is None else one_of("posterior mechanism", job.mechanism, known)
 
     from discreet.privatise import privatise  # noqa: PLC0415 - loaded on use, not for --help
     from discreet.sampling.source import SeededSource  # noqa: PLC0415
@@ -141,11 +149,11 @@ def released(job: Job) -> tuple[Release, Ledger, Path]:
     opened = opened_ledger(str(job.ledger), (job.scope or ("default",))[0])
     note(f"opening the table by names and types; schema {declared.hash}")
     table = opened_table(job, declared)
-    model = model_of(job, table.schema)
-    note(f"calibrating {mechanism}, then charging, then reading")
+    model = any_model_of(job, table.schema)
+    note(f"calibrating {mechanism or 'noise'}, then charging, then reading")
     with waiting("calibrating, charging, reading, releasing"):
         release = privatise(
-            table[tuple(job.column)],
+            table[tuple(job.column)] if job.column else table,
             model,
             mechanism=mechanism,
             target=target,

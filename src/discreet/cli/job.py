@@ -8,12 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.words import MODELS, assignments, derivations, one_of
+from discreet.cli.words import COUNTED, MODELS, assignments, derivations, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.families.family import Family
+    from discreet.models.count_model import CountModel
     from discreet.tables.schema import Schema
 
 PATHS = ("data", "schema", "ledger", "out")
@@ -30,7 +31,7 @@ class Job:
     column: tuple[str, ...] = ()
     model: str | None = None
     prior: Mapping[str, Any] = field(default_factory=dict)
-    mechanism: str = "noisy_statistics"
+    mechanism: str | None = None  # the default is the model's
     options: Mapping[str, Any] = field(default_factory=dict)
     target: str | None = None
     relation: str = "substitute"
@@ -133,6 +134,33 @@ def _floats(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, dict):
         return {k: _floats(v) for k, v in value.items()}
     return [_floats(v) for v in value] if isinstance(value, list) else value
+
+
+def any_model_of(job: Job, schema: Schema) -> Family | CountModel:
+    """Build what is to be fitted: a prior, or a model of counts, which names its own columns."""
+    name = one_of("model", str(job.model), (*MODELS, *COUNTED))
+    if name not in COUNTED:
+        return model_of(job, schema)
+    if job.column:
+        raise ValueError(f"{name} names its columns itself: leave --column out, give them in --prior")
+    from discreet.models.registry import MODELS as KNOWN  # noqa: PLC0415 - loaded on use, not for --help
+
+    return _built(KNOWN[name], job.prior)
+
+
+def _built(kind: type[CountModel], given: Mapping[str, Any]) -> CountModel:
+    import inspect  # noqa: PLC0415
+
+    takes = [name for name in inspect.signature(kind).parameters if name != "sizes"]
+    try:
+        return kind(
+            **{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+        )
+    except TypeError as error:
+        raise ValueError(
+            f"{kind.name} takes {', '.join(takes)}, as --prior or in the job's prior = {{ … }}; got "
+            f"{', '.join(given) or 'nothing'}: {error}"
+        ) from None
 
 
 def model_of(job: Job, schema: Schema | None = None) -> Family:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.words import KINDS, MECHANISMS, MODELS, RELATIONS, starting_with
+from discreet.cli.words import COUNTED, KINDS, MECHANISMS, MODELS, OF_COUNTS, RELATIONS, starting_with
 
 
 def _remember(ctx: typer.Context, value: bool) -> bool:
@@ -47,6 +47,14 @@ Model = Annotated[
     str | None,
     typer.Option(metavar="FAMILY", help=f"One of {', '.join(MODELS)}.", autocompletion=starting_with(MODELS)),
 ]
+AnyModel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help=f"One of {', '.join((*MODELS, *COUNTED))}.",
+        autocompletion=starting_with((*MODELS, *COUNTED)),
+    ),
+]
 Prior = Annotated[
     str | None,
     typer.Option(metavar="NAME=VALUE,…", help="Hyper-parameters, e.g. 'alpha=1,beta=3' or 'alpha=[1,1,2]'."),
@@ -57,6 +65,17 @@ Mechanism = Annotated[
         metavar="NAME",
         help=f"One of {', '.join(MECHANISMS)}. [default: noisy_statistics]",
         autocompletion=starting_with(MECHANISMS),
+    ),
+]
+AnyMechanism = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=(
+            f"One of {', '.join(MECHANISMS)}; of {', '.join(COUNTED)}: {', '.join(OF_COUNTS)}. "
+            "[default: noisy_statistics, noisy_counts]"
+        ),
+        autocompletion=starting_with((*MECHANISMS, *OF_COUNTS)),
     ),
 ]
 Options = Annotated[

@@ -113,7 +113,7 @@ def _backwards(job: Job, width: float, level: float, delta: Any, seed: int, *, j
             "--width needs --n (then ε is found), --target (then n is found), or both (public records)"
         )
     model = _model(job)
-    mechanism = one_of("posterior mechanism", job.mechanism, MECHANISMS)
+    mechanism = one_of("posterior mechanism", job.mechanism or MECHANISMS[0], MECHANISMS)
     options = {"mechanism": mechanism, "seed": seed, **job.options}
 
     from discreet.planning import epsilon_for, n_for, public_records_for  # noqa: PLC0415

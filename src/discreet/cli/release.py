@@ -10,6 +10,7 @@ from discreet.cli.errors import plain
 from discreet.cli.show import heading, say, table
 from discreet.inference.draws import Draws
 from discreet.inference.parameters import named
+from discreet.models.count_model import CountModel
 from discreet.privacy.words import in_words, upward
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.release import Release
 
 LEVEL = 0.9
+FEW = 3  # tables of shares on the terminal
 
 
 def show(release: Release, ledger: Ledger, folder: Path) -> None:
@@ -26,7 +28,9 @@ def show(release: Release, ledger: Ledger, folder: Path) -> None:
     if release.seeded:
         say("SEEDED: drawn from a public seed, so nothing here is private")
     rows = summary(release)
-    if isinstance(release.posterior, Draws):
+    if isinstance(release.model, CountModel):
+        show_shares(rows)
+    elif isinstance(release.posterior, Draws):
         shown = [(row["parameter"], *(f"{x:.6g}" for x in row["draws"])) for row in rows]
         table(("", *(f"draw {i + 1}" for i in range(release.posterior.size))), shown)
         say("Draws are all that was released: a further draw, or an interval, would cost again.")
@@ -50,6 +54,26 @@ def show(release: Release, ledger: Ledger, folder: Path) -> None:
     say(f"files    {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
 
 
+def show_shares(rows: list[dict[str, Any]]) -> None:
+    """Show the first shares, all of a table or none of it; the folder has the others."""
+    tables = list(dict.fromkeys(row["table"] for row in rows))
+    few = [row for row in rows if row["table"] in tables[:FEW]]
+    table(
+        ("", "given", "mean", f"{LEVEL:.0%} interval"),
+        [(row["parameter"], row["given"], f"{row['mean']:.4f}", _ends(row["interval"])) for row in few],
+        numbers=(2,),
+    )
+    if len(few) < len(rows):
+        say(
+            f"… and {len(rows) - len(few)} shares of {', '.join(tables[FEW:])}, in the report and with --json"
+        )
+
+
+def _ends(interval: list[float | None]) -> str:
+    ends = [f"{end:.4f}" for end in interval if end is not None]
+    return " to ".join(ends) or "not released"
+
+
 def promises(release: Release) -> list[str]:
     """Say what is promised: in the words of the target, and of the certificate."""
     said = release.certificate()["promised"]
@@ -64,6 +88,8 @@ def promises(release: Release) -> list[str]:
 
 def summary(release: Release) -> list[dict[str, Any]]:
     """Return one row for each coordinate of θ: moments and interval, or the draws themselves."""
+    if isinstance(release.model, CountModel):
+        return shares(release)
     posterior, prior = release.posterior, np.atleast_1d(release.model.mean())
     names = labels(release, prior.size)
     if isinstance(posterior, Draws):
@@ -81,6 +107,25 @@ def summary(release: Release) -> list[dict[str, Any]]:
             "interval": interval[i].tolist(),
         }
         for i, name in enumerate(names)
+    ]
+
+
+def shares(release: Release) -> list[dict[str, Any]]:
+    """Return one row for each share of a model of counts: of which level, given what."""
+    from discreet.report.cells import CellFindings  # noqa: PLC0415
+
+    return [
+        {
+            "table": one.name,
+            "parameter": f"{one.name} = {level}",
+            "given": group,
+            "mean": float(one.mean[g, i]),
+            "level": LEVEL,
+            "interval": [None if np.isnan(end) else float(end) for end in one.interval[g, i]],
+        }
+        for one in CellFindings.of(release).tables
+        for g, group in enumerate(one.groups)
+        for i, level in enumerate(one.levels)
     ]
 
 
