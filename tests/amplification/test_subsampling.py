@@ -23,7 +23,7 @@ def test_one_poisson_sampled_gaussian_agrees_with_dp_accounting(epsilon):
 
 
 def test_randomised_response_on_a_sample_by_hand():
-    """Where each record is in the sample with probability q, the likelihood ratio is 1 + q(e^ε − 1) at most."""
+    """Where each record is in the sample with probability q, the ratio is 1 + q(e^ε − 1) at most."""
     q, epsilon = 0.1, 1.0
     after = math.log(1 + q * math.expm1(epsilon))
     promise = subsampled(PureDP(epsilon), q)
