@@ -350,3 +350,14 @@ def test_diagnostics_of_too_little_or_constant_say_so():
     assert math.isnan(r_hat(np.zeros((4, 3))))
     assert math.isnan(effective_size(np.zeros((4, 3))))
     assert math.isnan(r_hat(np.zeros((4, 50))))
+
+
+def test_the_bar_appears_on_a_terminal_after_its_patience(monkeypatch, capsys):
+    plan = Plan(KERNEL["barker"], 5, 2)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    run(plan, COUNTS, source=SeededSource(1))
+    assert capsys.readouterr().err == ""  # over before two seconds have passed
+    monkeypatch.setattr(running, "PATIENCE", -1.0)
+    monkeypatch.setattr(running, "SHOWN", -1.0)
+    run(plan, COUNTS, source=SeededSource(1))
+    assert "barker: R̂" in capsys.readouterr().err

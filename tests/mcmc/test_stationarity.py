@@ -153,3 +153,24 @@ def test_annealed_weights_estimate_the_normaliser():
     rows = kernel.released(state)[0][:, 0]
     mean = posterior(Fraction(3, 2)) @ np.arange(4)
     assert abs((weights * rows).sum() / weights.sum() - mean) < 0.12
+
+
+@pytest.mark.parametrize(("alpha", "lower"), [((2, 1, 3), (1, 30)), (("1/2", "1/2", 3), (1, 12))])
+def test_blocks_have_the_law_of_the_exact_sampler(alpha, lower):
+    # Two samples of 600: |z| > 4.5 has probability 7e-6 for each of six means; another α is rejected.
+    from discreet.mcmc.simplex import truncated_simplex
+    from discreet.sampling import exact
+
+    source, exactly, cut = SeededSource(35), [Fraction(a) for a in alpha], Fraction(*lower)
+    ours = np.array([truncated_simplex(exactly, cut, source) for _ in range(600)])
+
+    def gap(parameters):
+        theirs = exact.truncated_dirichlet(source, np.array(parameters, dtype=object), cut, 600)
+        a, b = (np.c_[x, x**2] for x in (ours, theirs))
+        return np.abs(
+            (a.mean(axis=0) - b.mean(axis=0)) / np.sqrt((a.var(axis=0) + b.var(axis=0)) / 600)
+        ).max()
+
+    assert ours.min() >= cut
+    assert gap(exactly) < 4.5
+    assert gap([exactly[0] + 1, *exactly[1:]]) > 4.5

@@ -1,1 +1,31 @@
-"""Private Markov chains: kernels (init, step), each with a guarantee."""
+"""Private Markov chains: kernels (init, step), each with a guarantee. `discreet.chains` runs them."""
+
+from discreet.mcmc.annealed import AnnealedImportance
+from discreet.mcmc.assignment_gibbs import AssignmentGibbs
+from discreet.mcmc.barker import Barker
+from discreet.mcmc.checkpoint import CheckpointError
+from discreet.mcmc.endings import NoisyWeights, Resampled
+from discreet.mcmc.metropolis import Metropolis
+from discreet.mcmc.mixture import Mixture
+from discreet.mcmc.mixture_gibbs import MixtureGibbs
+from discreet.mcmc.plan import Plan, calibrate
+from discreet.mcmc.proposals import CoordinateWalk, SimplexWalk
+from discreet.mcmc.target import CellTarget, SimplexTarget
+
+__all__ = [
+    "AnnealedImportance",
+    "AssignmentGibbs",
+    "Barker",
+    "CellTarget",
+    "CheckpointError",
+    "CoordinateWalk",
+    "Metropolis",
+    "Mixture",
+    "MixtureGibbs",
+    "NoisyWeights",
+    "Plan",
+    "Resampled",
+    "SimplexTarget",
+    "SimplexWalk",
+    "calibrate",
+]

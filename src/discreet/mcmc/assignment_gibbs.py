@@ -103,21 +103,22 @@ class AssignmentGibbs(Kernel):
         """Take as `counts` what `arranged` made of them."""
         cells, z = counts, state[: self.records].astype(np.int64)
         joint = self.model.log_joint(state[self.records :])
-        for i in self._subset(source):
-            log_weights = self.model.responsibility(joint[cells[i]], self.heat)
-            z[i] = exact.categorical(source, log_weights, 1)[0]
+        scanned = self._subset(source)
+        for c in np.unique(cells[scanned]):  # records of one cell have one law
+            mine = scanned[cells[scanned] == c]
+            z[mine] = exact.categorical(source, self.model.responsibility(joint[c], self.heat), mine.size)
         found = np.zeros((self.cells, self.model.classes), dtype=np.int64)
         np.add.at(found, (cells, z), 1)
         weights = self.model.weights_given(found.sum(axis=0), self.heat, source)
         emissions = self.model.emissions_given(found, self.heat, source)
         return np.concatenate([z.astype(np.float64), weights, *emissions])
 
-    def _subset(self, source: Source) -> list[int]:
+    def _subset(self, source: Source) -> NDArray[np.int64]:
         """Q different records, uniformly [Floyd]."""
         if self.chosen == self.records:
-            return list(range(self.records))
+            return np.arange(self.records)
         found: set[int] = set()
         for last in range(self.records - self.chosen, self.records):
             i = int(exact.uniform_integers(source, last + 1, 1)[0])
             found.add(last if i in found else i)
-        return sorted(found)
+        return np.array(sorted(found))

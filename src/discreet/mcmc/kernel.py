@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 
@@ -94,7 +95,7 @@ class Kernel(ABC):
         """Refuse a table of another public size than the kernel was built for, before anything is paid."""
 
     # --- checks shared by all kernels ------------
-    @property
+    @cached_property
     def heat(self) -> Fraction:
         """Return T exactly."""
         return Fraction(self.temperature)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.mcmc.simplex import truncated_simplex
 from discreet.mcmc.target import UNIT, in_units
 from discreet.privacy.certified import Exact, ceiling, settle
 from discreet.privacy.ops_worst import log_odds_range
@@ -131,11 +132,8 @@ class Mixture:
         ]
 
     def _simplex(self, prior: Fraction, counts: NDArray[np.int64], heat: Fraction, source: Source) -> State:
-        if counts.size == 1:
-            return np.ones(1)
-        alpha = np.array([prior + int(count) / heat for count in counts], dtype=object)
-        drawn: State = exact.truncated_dirichlet(source, alpha, self.floor(counts.size), 1)[0]
-        return drawn
+        alpha = [prior + int(count) / heat for count in counts]
+        return truncated_simplex(alpha, self.floor(counts.size), source)
 
     def start(self, source: Source) -> State:
         """Draw from the prior: no count, no class."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -35,9 +36,12 @@ class Walk(ABC):
 
     def shift(self, source: Source) -> float:
         """Uniform on the multiples of the grid within ±width."""
-        most = int(Fraction(self.width) / Fraction(self.grid))
-        drawn = int(exact.uniform_integers(source, 2 * most + 1, 1)[0]) - most
-        return float(drawn * Fraction(self.grid))
+        drawn = int(exact.uniform_integers(source, 2 * self._most + 1, 1)[0]) - self._most
+        return drawn * float(self.grid)  # the grid is a power of two
+
+    @cached_property
+    def _most(self) -> int:
+        return int(Fraction(self.width) / Fraction(self.grid))
 
 
 @final

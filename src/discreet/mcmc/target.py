@@ -10,14 +10,15 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.mcmc.simplex import truncated_simplex
 from discreet.privacy.certified import ball, ceiling, precision
 from discreet.privacy.curves import upward
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
-from discreet.sampling import exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,16 +132,22 @@ class SimplexTarget(Target):
         return in_units(np.log(state))
 
     def log_prior(self, state: State) -> Fraction | None:
-        if not (state >= upward(self.lower)).all() or state.sum() != 1:  # sums of multiples of 2⁻³² are exact
+        if not state.min() >= self._least or state.sum() != 1:  # sums of multiples of 2⁻³² are exact
             return None
-        exponents = np.array([float(a - 1) for a in self.alpha])
-        return Fraction(float(exponents @ np.log(state)))
+        return Fraction(float(self._exponents @ np.log(state)))
+
+    @cached_property
+    def _least(self) -> float:
+        return upward(self.lower)
+
+    @cached_property
+    def _exponents(self) -> State:
+        return np.array([float(Fraction(a) - 1) for a in self.alpha])
 
     def start(self, source: Source) -> State:
         """Draw from the truncated prior; the last entry makes the sum exactly 1."""
-        alpha = np.array(self.alpha, dtype=object)
         while True:
-            draw: State = exact.truncated_dirichlet(source, alpha, self.lower, 1)[0]
+            draw = truncated_simplex([Fraction(a) for a in self.alpha], self.lower, source)
             draw[-1] = 1 - draw[:-1].sum()
             if self.log_prior(draw) is not None:
                 return draw
