@@ -1,6 +1,6 @@
 # mypy: disable-error-code="untyped-decorator,no-any-return"
 # ruff: noqa: PLR0917, FBT001, NPY002 (numba: arrays and numbers, not objects, and its own generator)
-"""Moves of many records at once, with one row of θ integrated out; and the whole chain.
+"""Moves of many records at once, with one row of θ integrated out; and the whole sweep.
 
 One record a time, counts move by √n in a sweep, and where noise is wider than that it takes (b/√n)² sweeps to
 cross it. So: in a row of node v take m of the N_i records of value i, make them j, and draw their descendants
@@ -16,11 +16,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from discreet.inference.bayes_net_kernel import accepts, fill, locate, log_gain, pick, redraw, row_of, sweep
+from discreet.inference.bayes_net_kernel import (
+    accepts,
+    copy,
+    locate,
+    log_gain,
+    pick,
+    redraw,
+    row_of,
+    sweep,
+)
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from discreet.inference.bayes_net_kernel import Codes, Floats, Integers, Layout, Noise
 
 
@@ -32,12 +39,25 @@ def grouped(codes: Codes, n: int, layout: Layout, v: int) -> tuple[Integers, Int
     for i in range(n):
         cell[i] = row_of(layout, codes[i], v) + codes[i, v] - layout.start[v]
         begins[cell[i] + 1] += 1
-    begins = np.cumsum(begins)
-    order, free = np.empty(n, np.int64), begins.copy()
+    free = np.empty_like(begins)
+    for c in range(1, begins.size):
+        begins[c] += begins[c - 1]
+        free[c - 1] = begins[c - 1]
+    order = np.empty(n, np.int64)
     for i in range(n):
         order[free[cell[i]]] = i
         free[cell[i]] += 1
     return order, begins
+
+
+@njit(cache=True)
+def shuffle(items: Integers, first: int, last: int, m: int) -> None:
+    """Put m random ones of items[first:last] first, every choice as likely."""
+    for s in range(first, first + m):
+        other = np.random.randint(s, last)
+        kept = items[s]
+        items[s] = items[other]
+        items[other] = kept
 
 
 @njit(cache=True)
@@ -88,7 +108,7 @@ def restore(
     for w in range(now.size):
         residual[now[w]] += 1.0
         residual[then[w]] -= 1.0
-    codes[:] = before
+    copy(codes, before)
 
 
 @njit(cache=True)
@@ -106,7 +126,7 @@ def exchange_pair(
 ) -> int:
     """Relocate the chosen records to value j, or leave all as they were; return how many moved."""
     for s in range(chosen.size):
-        before[s] = codes[chosen[s]]
+        copy(before[s], codes[chosen[s]])
         gain += relocate(codes[chosen[s]], v, j, residual, chances, layout, noise)
     if accepts(gain):
         return chosen.size
@@ -136,22 +156,19 @@ def exchange(
     if size < 2:
         return
     order, begins = grouped(codes, n, layout, v)
+    values = np.arange(size)
     for row in range(0, layout.stop[v] - layout.start[v], size):
         most = min(begins[row + size] - begins[row], noise.reach[v])
         if most == 0:
             continue
-        values = np.random.permutation(size)
+        shuffle(values, 0, size, size - 1)
         for pair in range(size // 2):
             i, j = row + values[2 * pair], row + values[2 * pair + 1]
             many, few = begins[i + 1] - begins[i], begins[j + 1] - begins[j]
             m = min(int(math.exp(np.random.random() * math.log(most + 1.0))), most)
             if m > many:
                 continue
-            for s in range(m):  # m of the group, each set as likely
-                other = np.random.randint(s, many)
-                kept = order[begins[i] + s]
-                order[begins[i] + s] = order[begins[i] + other]
-                order[begins[i] + other] = kept
+            shuffle(order, begins[i], begins[i + 1], m)
             gain = urn(many, few, m, prior[layout.start[v] + i], prior[layout.start[v] + j])
             exchange_pair(
                 codes,
@@ -185,39 +202,5 @@ def step(
     n, accepted = sweep(codes, n, fixed, residual, chances, layout, noise)
     for v in range(layout.size.size):
         exchange(codes, n, v, prior, residual, chances, layout, noise, before)
-        redraw(theta, chances, prior + np.rint(noisy - residual), layout, v)
+        redraw(theta, chances, prior, noisy, residual, layout, v)
     return n, accepted
-
-
-@njit(cache=True)
-def chain(
-    seed: int,
-    noisy: Floats,
-    begin: Floats,
-    prior: Floats,
-    n: int,
-    most: int,
-    fixed: bool,
-    layout: Layout,
-    noise: Noise,
-    burn: int,
-    keep: int,
-    thin: int,
-) -> tuple[NDArray[np.float32], Integers, float]:
-    """Run one chain, its first θ ~ Dirichlet(begin); return θ and n as kept, and the share accepted."""
-    np.random.seed(seed)
-    nodes = layout.size.size
-    codes, before = np.empty((most, nodes), np.int32), np.empty((noise.reach.max(), nodes), np.int32)
-    residual, theta, chances = noisy.copy(), np.empty_like(prior), np.empty_like(prior)
-    for v in range(nodes):
-        redraw(theta, chances, begin, layout, v)
-    fill(codes, n, residual, chances, layout)
-    kept, sizes = np.empty((keep, prior.size), np.float32), np.empty(keep, np.int64)
-    accepted, sweeps = 0.0, burn + keep * thin
-    for t in range(sweeps):
-        n, some = step(codes, n, fixed, noisy, prior, theta, residual, chances, layout, noise, before)
-        accepted += some
-        if t >= burn and (t - burn + 1) % thin == 0:
-            kept[(t - burn) // thin] = theta.astype(np.float32)
-            sizes[(t - burn) // thin] = n
-    return kept, sizes, accepted / sweeps

@@ -47,6 +47,13 @@ class Noise(NamedTuple):
 
 
 @njit(cache=True)
+def copy(target: Codes, values: Codes) -> None:
+    """target[:] = values, which alone would take numba seconds to compile."""
+    for v in range(target.size):
+        target[v] = values[v]
+
+
+@njit(cache=True)
 def row_of(layout: Layout, codes: Codes, v: int) -> int:
     """Find where the row of v begins that a record's parents select."""
     row = layout.start[v]
@@ -143,12 +150,12 @@ def sweep(
             locate(layout, codes[i], old)
             propose(chances, layout, drawn, new)
             if replaced(old, new, residual, noise):
-                codes[i] = drawn
+                copy(codes[i], drawn)
                 accepted += 1
         elif REPLACE <= u < ADD and n < codes.shape[0]:
             propose(chances, layout, drawn, new)
             if resized(new, 1.0, residual, noise):
-                codes[n] = drawn
+                copy(codes[n], drawn)
                 n += 1
                 accepted += 1
         elif u >= ADD and n > 0:
@@ -156,7 +163,7 @@ def sweep(
             locate(layout, codes[i], old)
             if resized(old, -1.0, residual, noise):
                 n -= 1
-                codes[i] = codes[n]
+                copy(codes[i], codes[n])
                 accepted += 1
     return n, accepted / moves
 
@@ -170,11 +177,11 @@ def log_gamma_draw(shape: float) -> float:
 
 
 @njit(cache=True)
-def redraw_row(theta: Floats, shapes: Floats, row: int, size: int) -> None:
-    """θ ~ Dirichlet(shapes) on one row, through logarithms."""
+def redraw_row(theta: Floats, prior: Floats, noisy: Floats, residual: Floats, row: int, size: int) -> None:
+    """θ ~ Dirichlet(prior + N) on one row, N = ŷ − residual, through logarithms."""
     top = -np.inf
     for cell in range(row, row + size):
-        theta[cell] = log_gamma_draw(shapes[cell])
+        theta[cell] = log_gamma_draw(prior[cell] + math.floor(noisy[cell] - residual[cell] + 0.5))
         top = max(top, theta[cell])
     total = 0.0
     for cell in range(row, row + size):
@@ -185,13 +192,27 @@ def redraw_row(theta: Floats, shapes: Floats, row: int, size: int) -> None:
 
 
 @njit(cache=True)
-def redraw(theta: Floats, chances: Floats, shapes: Floats, layout: Layout, v: int) -> None:
-    """θ ~ Π Dirichlet(shapes) over the rows of one table, and its sums along each row."""
+def redraw(
+    theta: Floats,
+    chances: Floats,
+    prior: Floats,
+    noisy: Floats,
+    residual: Floats,
+    layout: Layout,
+    v: int,
+) -> None:
+    """Draw θ over the rows of one table, and sum it along each row."""
     for row in range(layout.start[v], layout.stop[v], layout.size[v]):
-        redraw_row(theta, shapes, row, layout.size[v])
+        redraw_row(theta, prior, noisy, residual, row, layout.size[v])
         chances[row] = theta[row]
         for cell in range(row + 1, row + layout.size[v]):
             chances[cell] = chances[cell - 1] + theta[cell]
+
+
+@njit(cache=True)
+def seed(value: int) -> None:
+    """Seed the generator of compiled code; NumPy's own is another."""
+    np.random.seed(value)
 
 
 @njit(cache=True)

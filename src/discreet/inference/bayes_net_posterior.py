@@ -151,6 +151,7 @@ class NetworkDraws(NetworkPosterior):
     reading: str
     diagnostics: Diagnostics
     records: Integers  # n along the chains, (chains, kept); constant where n is public
+    notes: tuple[str, ...] = ()
 
     @property
     def _all(self) -> NDArray[np.float32]:
@@ -186,7 +187,8 @@ class NetworkDraws(NetworkPosterior):
         return np.asarray(marginal(self.model, self._all.astype(np.float64), columns).mean(axis=0))
 
     def __repr__(self) -> str:
-        return f"NetworkDraws(reading={self.reading!r}, {self.model!r}, {self.diagnostics!r})"
+        said = "".join(f"; {note}" for note in self.notes)
+        return f"NetworkDraws(reading={self.reading!r}, {self.model!r}, {self.diagnostics!r}{said})"
 
 
 @final

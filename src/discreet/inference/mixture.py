@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.bayes_net import layout_of, noise_of, public_source, size_of
+from discreet.inference.bayes_net import public_source
+from discreet.inference.bayes_net_chain import Problem, layout_of, noise_of, size_of
+from discreet.inference.mixture_chain import Evidence, MixtureChain
 from discreet.inference.mixture_posterior import MixturePosterior
 
 if TYPE_CHECKING:
@@ -23,21 +25,6 @@ MOVES = 4_000_000  # records times sweeps in a chain, which bounds its time; and
 FEWEST, MOST = 400, 3000  # sweeps to keep
 PULL = 5.0  # prior records that a start puts where its seed is
 FEW = 5  # a class with fewer records than this shows mostly its prior
-
-
-@final
-@dataclass(frozen=True)
-class Evidence:
-    """What a chain conditions on, in the layout of the mixture's network."""
-
-    model: Mixture
-    reading: str
-    joint: Floats  # counts of the joint table, noisy or not
-    codes: NDArray[np.int32]  # room for the records (class, features, 0); the records themselves if frozen
-    n: int
-    noise: Any  # the kernel's
-    fixed: bool  # n is public
-    frozen: bool  # the counts are taken as exact
 
 
 def read(cells: NoisyCells, model: Mixture, reading: str) -> MixturePosterior:
@@ -110,7 +97,7 @@ def _posterior(
     lengths = total // 2, min(keep, total), max(total // min(keep, total), 1)
     runs = [_chain(evidence, int(seed), lengths) for seed in source.words(chains)]
     draws, sizes, levels = (np.stack([run[i] for run in runs]) for i in range(3))
-    K, flat, model = evidence.model.components, draws.astype(np.float64), evidence.model
+    K, flat, model = evidence.model.components, draws, evidence.model
     ends = pairwise((K + K * np.cumsum([0, *model.sizes])).tolist())
     tables = [flat[..., a:b].reshape(*flat.shape[:2], K, (b - a) // K) for a, b in ends]
     return MixturePosterior.of(
@@ -119,27 +106,24 @@ def _posterior(
         weights=flat[..., :K],
         tables=np.concatenate(tables, axis=-1),
         log_joint=levels,
-        records=sizes,
+        records=sizes.astype(np.int64),
     )
 
 
-def _chain(evidence: Evidence, seed: int, lengths: tuple[int, int, int]) -> Any:  # noqa: ANN401 - numba's tuple
-    from discreet.inference.mixture_kernel import chain  # noqa: PLC0415 - compiles on first use
-
+def _chain(evidence: Evidence, seed: int, lengths: tuple[int, int, int]) -> tuple[Floats, Floats, Floats]:
+    """Run one chain; return (π, θ) flat, n and the log joint as kept."""
     model, prior = evidence.model, prior_of(evidence.model)
-    return chain(
-        seed % 2**31,
-        np.concatenate([np.zeros(prior.size - model.size), evidence.joint]),
-        start(model, evidence.joint, seed),
-        prior,
-        evidence.codes.copy(),
-        evidence.n,
-        evidence.fixed,
-        evidence.frozen,
-        layout_of(model.network),
-        evidence.noise,
-        *lengths,
-    )
+    width, (burn, keep, thin) = prior.size - model.size, lengths
+    noisy = np.concatenate([np.zeros(width), evidence.joint])
+    layout, room = layout_of(model.network), len(evidence.codes)
+    problem = Problem(layout, evidence.noise, noisy, prior, room, evidence.fixed)
+    chain = MixtureChain.begin(problem, evidence, start(model, evidence.joint, seed), seed)
+    draws, sizes, levels = np.empty((keep, width)), np.empty(keep), np.empty(keep)
+    chain.advance(burn)
+    for s in range(keep):
+        levels[s] = chain.advance(thin)
+        draws[s], sizes[s] = chain.inner.theta[:width], chain.inner.n
+    return draws, sizes, levels
 
 
 def start(model: Mixture, joint: Floats, seed: int) -> Floats:

@@ -1,6 +1,6 @@
 # mypy: disable-error-code="untyped-decorator,no-any-return"
-# ruff: noqa: PLR0917, FBT001, NPY002 (numba: arrays and numbers, not objects, and its own generator)
-"""Gibbs for a mixture given noisy joint counts: the network's moves on (class, features), and classes anew.
+# ruff: noqa: NPY002 (numba: arrays and numbers, not objects, and its own generator)
+"""What a mixture needs beside the network's moves on (class, features): classes drawn anew.
 
 Node 0 is the class, the last is the joint table, which alone is noised: the residuals of the others are −N.
 """
@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from discreet.inference.bayes_net_exchange import step
-from discreet.inference.bayes_net_kernel import fill, locate, redraw
+from discreet.inference.bayes_net_kernel import locate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.inference.bayes_net_kernel import Codes, Floats, Integers, Layout, Noise
+    from discreet.inference.bayes_net_kernel import Codes, Floats, Layout, Noise
 
 
 @njit(cache=True)
@@ -69,73 +66,3 @@ def place(codes: Codes, n: int, residual: Floats, layout: Layout) -> None:
         locate(layout, codes[i], cells)
         for v in range(cells.size):
             residual[cells[v]] -= 1.0
-
-
-@njit(cache=True)
-def sweep_mixture(
-    codes: Codes,
-    n: int,
-    fixed: bool,
-    frozen: bool,
-    noisy: Floats,
-    prior: Floats,
-    theta: Floats,
-    residual: Floats,
-    chances: Floats,
-    layout: Layout,
-    noise: Noise,
-    before: Codes,
-) -> tuple[int, float]:
-    """One sweep: records given θ and the noise (not where they are known), classes, θ; n and a log joint."""
-    if not frozen:
-        n, _ = step(codes, n, fixed, noisy, prior, theta, residual, chances, layout, noise, before)
-    level = relabel(codes, n, theta, residual, layout)
-    stop = layout.stop[layout.size.size - 2]
-    for cell in range(stop):
-        level += (prior[cell] - 1.0) * math.log(max(theta[cell], 1e-300))
-    if not frozen:
-        level += log_noise(residual, layout, noise)
-    for v in range(layout.size.size - 1):
-        redraw(theta, chances, prior + np.rint(noisy - residual), layout, v)
-    return n, level
-
-
-@njit(cache=True)
-def chain(
-    seed: int,
-    noisy: Floats,
-    begin: Floats,
-    prior: Floats,
-    codes: Codes,
-    n: int,
-    fixed: bool,
-    frozen: bool,
-    layout: Layout,
-    noise: Noise,
-    burn: int,
-    keep: int,
-    thin: int,
-) -> tuple[NDArray[np.float32], Integers, Floats]:
-    """Run one chain from θ ~ Dirichlet(begin); return θ, n and the log joint as kept."""
-    np.random.seed(seed)
-    nodes = layout.size.size
-    before = np.empty((noise.reach.max(), nodes), np.int32)
-    residual, theta, chances = noisy.copy(), np.empty_like(prior), np.empty_like(prior)
-    for v in range(nodes):
-        redraw(theta, chances, begin, layout, v)
-    if frozen:
-        place(codes, n, residual, layout)
-    else:
-        fill(codes, n, residual, chances, layout)
-    width = layout.stop[nodes - 2]
-    kept, sizes, levels = np.empty((keep, width), np.float32), np.empty(keep, np.int64), np.empty(keep)
-    for t in range(burn + keep * thin):
-        n, level = sweep_mixture(
-            codes, n, fixed, frozen, noisy, prior, theta, residual, chances, layout, noise, before
-        )
-        if t >= burn and (t - burn + 1) % thin == 0:
-            s = (t - burn) // thin
-            kept[s] = theta[:width].astype(np.float32)
-            sizes[s] = n
-            levels[s] = level
-    return kept, sizes, levels
