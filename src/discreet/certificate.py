@@ -238,4 +238,5 @@ _NOT_AUDITED = {"one_posterior_sample/binomial"}
 _FURTHER = {
     ("direct", "add_remove"): ["direct/add_remove"],
     ("noisy_statistics", "add_remove"): ["noisy_statistics/add_remove"],
+    ("noisy_counts", "add_remove"): ["noisy_counts/add_remove"],
 }

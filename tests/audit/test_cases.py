@@ -40,6 +40,8 @@ PROFILE_FACTOR = {
     "statistical_query": EXACT,
     "noisy_statistics/gaussian": EXACT,
     "noisy_statistics/discrete_gaussian": 2.0,
+    "noisy_counts/gaussian": EXACT,
+    "noisy_counts/discrete_gaussian": 2.1,
     "gaussian_query": 2.0,
     "barker": EXACT,
     "metropolis": EXACT,
@@ -65,6 +67,9 @@ PURE_SHARE = {
     "noisy_statistics/laplace": 0.999,
     "noisy_statistics/discrete_laplace": 0.999,
     "noisy_statistics/add_remove": 0.999,
+    "noisy_counts/laplace": 0.999,
+    "noisy_counts/discrete_laplace": 0.999,
+    "noisy_counts/add_remove": 0.999,
     "one_posterior_sample/beta": 0.999,
     "one_posterior_sample/dirichlet": 0.79,  # a proved bound, not an equality, for d ≥ 3
     "laplace_query": 0.999,

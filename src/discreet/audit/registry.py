@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.audit.cases_choice import CHOICE_CASES
+from discreet.audit.cases_counts import COUNT_CASES
 from discreet.audit.cases_mcmc import MCMC_CASES
 from discreet.audit.cases_median import MEDIAN_CASES
 from discreet.audit.cases_network import NETWORK_CASES
@@ -23,6 +24,7 @@ CASES: dict[str, Callable[[], Case]] = {
     **MEDIAN_CASES,
     **POSTERIOR_CASES,
     **STATISTIC_CASES,
+    **COUNT_CASES,
     **NETWORK_CASES,
     **MCMC_CASES,
 }

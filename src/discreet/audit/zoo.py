@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.audit.zoo_choice import CHOICE_TWINS
+from discreet.audit.zoo_counts import COUNT_TWINS
 from discreet.audit.zoo_float import FLOAT_TWINS
 from discreet.audit.zoo_mcmc import MCMC_TWINS
 from discreet.audit.zoo_median import MEDIAN_TWINS
@@ -21,6 +22,7 @@ TWINS: dict[str, Twin] = {
     **CHOICE_TWINS,
     **MEDIAN_TWINS,
     **POSTERIOR_TWINS,
+    **COUNT_TWINS,
     **NETWORK_TWINS,
     **MCMC_TWINS,
 }

@@ -1,0 +1,160 @@
+"""Cases of NoisyCounts with each noise: two tables of counts that one record moves at once."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.integrate import quad
+
+from discreet.audit import profiles
+from discreet.audit.case import Case
+from discreet.audit.cases_noise import discrete_gaussian_pmf
+from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.models.naive_bayes import NaiveBayes
+from discreet.privacy.guarantee import ADD_REMOVE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.audit.case import Profile, Runs
+    from discreet.sampling.source import Source
+
+N = 4
+MODEL = NaiveBayes("y", ("a", "b")).bind({"y": 2, "a": 1, "b": 1})
+ALL, BUT_ONE = [4, 0, 4, 0], [3, 1, 3, 1]  # of 4 records all have y = 0, or all but one
+
+
+def noised(mechanism: NoisyCounts, counts: list[int]) -> Runs:
+    """Many runs at once, NOT a release: the same noise on the same cells, one row a run."""
+
+    def rows(runs: int, source: Source) -> NDArray[Any]:
+        tables = zip(np.reshape(counts, (len(mechanism.noisers), -1)), mechanism.noisers, strict=True)
+        cells = [noiser.releases(int(v), runs, source) for table, noiser in tables for v in table]
+        return np.stack(cells, axis=1)
+
+    return rows
+
+
+def two_sided(losses: list[float]) -> Profile:
+    """Z + 1 against Z of discrete Laplace noise, several times: the loss is ±1/b, + with odds e^{1/b}."""
+    signs = list(product((1, -1), repeat=len(losses)))
+    total = np.array([np.dot(s, losses) for s in signs])
+    mass = np.array(
+        [math.prod(1 / (1 + math.exp(-i * x)) for i, x in zip(s, losses, strict=True)) for s in signs]
+    )
+    return lambda epsilon: float((mass * np.maximum(-np.expm1(epsilon - total), 0)).sum())
+
+
+def discrete_laplace() -> Case:
+    """Scales 4 and 8: ε = 2/4 + 2/8, all of it in the corner where every moved cell is beyond its count."""
+    mechanism = NoisyCounts(MODEL, n=N, noise="discrete_laplace", scales=(4, 8))
+    return Case(
+        "noisy_counts/discrete_laplace",
+        mechanism.guarantee,
+        0.75,
+        noised(mechanism, ALL),
+        noised(mechanism, BUT_ONE),
+        lambda s: (s[:, 0] >= 4) & (s[:, 1] <= 0) & (s[:, 2] >= 4) & (s[:, 3] <= 0),
+        two_sided([1 / 4, 1 / 4, 1 / 8, 1 / 8]),
+    )
+
+
+def laplace() -> Case:
+    """One record more, with n private: scales 2 and 4, ε = 1/2 + 1/4."""
+    mechanism = NoisyCounts(MODEL, noise="laplace", scales=(2, 4), relation=ADD_REMOVE)
+    return Case(
+        "noisy_counts/laplace",
+        mechanism.guarantee,
+        0.75,
+        noised(mechanism, [4, 0, 4, 0]),
+        noised(mechanism, [3, 0, 3, 0]),
+        lambda s: (s[:, 0] >= 4) & (s[:, 2] >= 4),
+        two_laplaces(1 / 2, 1 / 4),
+    )
+
+
+def two_laplaces(first: float, second: float) -> Profile:
+    """E δ₂(ε − L₁): L₁ is ±`first` with mass ½ and e^{−first}/2, and between them ½e^{(l−first)/2} dl/2."""
+
+    def one(epsilon: float) -> float:
+        if epsilon >= second:
+            return 0.0
+        return -math.expm1(epsilon) if epsilon <= -second else -math.expm1((epsilon - second) / 2)
+
+    def delta(epsilon: float) -> float:
+        ends = one(epsilon - first) / 2 + one(epsilon + first) * math.exp(-first) / 2
+        kinks = [k for k in (epsilon - second, epsilon + second) if -first < k < first]
+        middle = quad(
+            lambda x: one(epsilon - x) * math.exp((x - first) / 2) / 4, -first, first, points=kinks or None
+        )
+        return float(ends + middle[0])
+
+    return delta
+
+
+def gaussian() -> Case:
+    """σ = 2 and 3: μ² = 2/4 + 2/9."""
+    mechanism = NoisyCounts(MODEL, n=N, noise="gaussian", scales=(2, 3))
+    return Case(
+        "noisy_counts/gaussian",
+        mechanism.guarantee,
+        1.0,
+        noised(mechanism, ALL),
+        noised(mechanism, BUT_ONE),
+        lambda s: (s[:, 0] - s[:, 1] - 3) / 4 + (s[:, 2] - s[:, 3] - 3) / 9 > 1,
+        profiles.normal(math.sqrt(2 / 4 + 2 / 9)),
+    )
+
+
+def discrete_gaussian() -> Case:
+    """σ = 2 and 3 on the integers."""
+    mechanism = NoisyCounts(MODEL, n=N, noise="discrete_gaussian", scales=(2, 3))
+    return Case(
+        "noisy_counts/discrete_gaussian",
+        mechanism.guarantee,
+        1.0,
+        noised(mechanism, ALL),
+        noised(mechanism, BUT_ONE),
+        lambda s: (s[:, 0] - s[:, 1] - 3) / 4 + (s[:, 2] - s[:, 3] - 3) / 9 > 1,
+        two_differences(4.0, 9.0),
+    )
+
+
+def two_differences(*variances: float) -> Profile:
+    """Loss of a table is (Z₀ − Z₁ + 1)/σ²; two tables independently."""
+    laws = []
+    for variance in variances:
+        pmf = discrete_gaussian_pmf(variance)
+        law = np.convolve(pmf, pmf[::-1])
+        reach = law.size // 2
+        kept = slice(reach - 80, reach + 81)  # beyond lies less than 1e-100
+        laws.append(((np.arange(-80, 81) + 1) / variance, law[kept]))
+    (x, p), (y, q) = laws
+    total, mass = np.add.outer(x, y), np.outer(p, q)
+    return lambda epsilon: float((mass * np.maximum(-np.expm1(np.minimum(epsilon - total, 1.0)), 0)).sum())
+
+
+def added() -> Case:
+    """One record more, with n private: discrete noise, scales 2 and 4."""
+    mechanism = NoisyCounts(MODEL, scales=(2, 4), relation=ADD_REMOVE)
+    return Case(
+        "noisy_counts/add_remove",
+        mechanism.guarantee,
+        0.75,
+        noised(mechanism, [4, 0, 4, 0]),
+        noised(mechanism, [3, 0, 3, 0]),
+        lambda s: (s[:, 0] >= 4) & (s[:, 2] >= 4),
+        two_sided([1 / 2, 1 / 4]),
+    )
+
+
+COUNT_CASES = {
+    "noisy_counts/discrete_laplace": discrete_laplace,
+    "noisy_counts/discrete_gaussian": discrete_gaussian,
+    "noisy_counts/laplace": laplace,
+    "noisy_counts/gaussian": gaussian,
+    "noisy_counts/add_remove": added,
+}
