@@ -12,15 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.families.records import FAR, LARGEST, Ball, refuse_overflow
-from discreet.statistics.aggregates import (
-    MOST_RECORDS,
-    Counted,
-    as_number,
-    at_most,
-    exact_sum,
-    one_row,
-    selected,
-)
+from discreet.statistics.counted import MOST_RECORDS, Counted
+from discreet.statistics.sums import as_number, at_most, exact_sum, one_row, selected
+from discreet.tables.schema import Bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,8 +24,8 @@ if TYPE_CHECKING:
 
     Query = Callable[[], Counted]
 
-BATCH = 2**17  # rows that the engine hands over at once
-BLOCK = 2**14  # rows of which some columns stay in the cache
+BLOCK = 2**14  # rows of which some columns stay in the cache; BLAS takes so few in one thread
+ANY = (-FAR, FAR, 0.0)  # where infinity is put, so that norms stay finite
 WIDEST = 55  # columns of a remote engine: PostgreSQL returns at most 1664 sums
 SMALL = 2.0**-300  # smaller numbers are 0, because PostgreSQL refuses an underflowing square
 
@@ -66,24 +60,59 @@ def _sums(
 
     names = selected(table, width)
     refuse_overflow(n or MOST_RECORDS, ball.largest**2)
+    if table.source.embedded and table.unit is None:
+        return _streamed(*_as_stored(table, names), ball)
     rows = clean_rows(table, names)
     numbers = {f"x{i}": _within(*as_number(rows[x], table.schema[x])) for i, x in enumerate(names)}
     rows = at_most(table, rows.mutate(**numbers), tuple(numbers)).select(*numbers)
-    return _streamed(rows, ball, width) if table.source.embedded else _in_sql(table, rows, ball, width, n)
+    if table.source.embedded:
+        return _streamed(rows, [ANY] * width, ball)
+    return _in_sql(table, rows, ball, width, n)
 
 
 # --- embedded: batches into BLAS ------------
-def _streamed(rows: Any, ball: Ball, width: int) -> Callable[[], tuple[Integers, Integers, int]]:  # noqa: ANN401
+def _as_stored(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[float, float, float]]]:
+    """Take columns as they are where a clip to (lower, upper, missing) makes them clean: it is done here."""
+    from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
+
+    raw = {f"x{i}": _stored(table, name) for i, name in enumerate(names)}
+    rest = {x: name for x, name in zip(raw, names, strict=True) if raw[x] is None}
+    rows = clean_rows(
+        table, tuple(rest.values()), {x: column for x, column in raw.items() if column is not None}
+    )
+    clean = {x: as_number(rows[name], table.schema[name])[0] for x, name in rest.items()}
+    clips = [ANY if x in rest else _clip(table.schema[name]) for x, name in zip(raw, names, strict=True)]
+    return rows.select(**{x: clean[x] if x in clean else rows[x] for x in raw}), clips
+
+
+def _stored(table: Table, name: str) -> Any | None:  # noqa: ANN401
+    kind = table.declared.get(name)
+    if not isinstance(kind, Bounded) or kind.grid is not None or table.source.text:
+        return None
+    column = table.source.relation[name]
+    return None if column.type().is_decimal() else column.cast("float64")
+
+
+def _clip(kind: Any) -> tuple[float, float, float]:  # noqa: ANN401 - Bounded
+    lower, upper, missing = np.clip([float(kind.lower), float(kind.upper), kind.elsewhere], -FAR, FAR)
+    return lower, upper, missing
+
+
+def _streamed(
+    rows: Any,  # noqa: ANN401
+    clips: Sequence[tuple[float, float, float]],
+    ball: Ball,
+) -> Callable[[], tuple[Integers, Integers, int]]:
     from discreet.tables.engine import batches  # noqa: PLC0415
 
-    stream = batches(rows, BATCH)
+    stream, width = batches(rows, BLOCK), len(clips)
 
     def read() -> tuple[Integers, Integers, int]:
         first, second, count = np.zeros(width, np.int64), np.zeros((width, width), np.int64), 0
         for batch in stream():
-            columns = [c.to_numpy(zero_copy_only=False) for c in batch.columns]
+            columns = [c.to_numpy(zero_copy_only=False) for c in batch.columns]  # NULL is NaN
             for start in range(0, batch.num_rows, BLOCK):
-                q = clipped_block([c[start : start + BLOCK] for c in columns], ball)
+                q = clipped_block([c[start : start + BLOCK] for c in columns], clips, ball)
                 first += q.sum(axis=1).astype(np.int64)
                 second += _products(q, ball)
             count += batch.num_rows
@@ -92,16 +121,16 @@ def _streamed(rows: Any, ball: Ball, width: int) -> Callable[[], tuple[Integers,
     return read
 
 
-def clipped_block(columns: Sequence[Floats], ball: Ball) -> Floats:
-    """Ball.integers by columns, within the cache: the same operations in the same order, whole doubles."""
-    q, limit = np.stack(columns), float(ball.radius)
-    shrink = np.sqrt(_numpy_sum([x * x for x in q]))
-    q *= limit / np.maximum(shrink, limit, out=shrink)
-    q *= 1 / float(ball.grid)  # a power of two: the same as dividing by it, and faster
-    np.trunc(q, out=q)
-    beyond = np.einsum("ij,ij->j", q, q) > ball.largest**2
-    if beyond.any():
-        q[:, beyond] = 0.0
+def clipped_block(
+    columns: Sequence[Floats], clips: Sequence[tuple[float, float, float]], ball: Ball
+) -> Floats:
+    """Clip and bring to the ball, within the cache; records side by side."""
+    from discreet.statistics.compiled import clip, to_ball  # noqa: PLC0415 - numba is heavy
+
+    q = np.empty((len(columns), len(columns[0])))
+    for column, (lower, upper, missing), out in zip(columns, clips, q, strict=True):
+        clip(column, lower, upper, missing, out)
+    to_ball(q, float(ball.radius), 1 / float(ball.grid), float(ball.largest**2))
     return q
 
 

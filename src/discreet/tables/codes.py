@@ -15,9 +15,26 @@ if TYPE_CHECKING:
     from discreet.tables.table import Table
 
 
+SIGNED = (dt.int8, dt.int16, dt.int32, dt.int64)
+
+
 @ibis.udf.scalar.builtin(name="list_position", signature=((dt.Array(dt.string), dt.string), dt.int32))
 def _list_position(levels, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return the place from 1, or NULL; DuckDB asks once for each entry of a dictionary."""
+
+
+@ibis.udf.scalar.builtin(
+    name="map_extract_value", signature=((dt.Map(dt.string, dt.int32), dt.string), dt.int32)
+)
+def _text_in(levels, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return what the map has for a text, or NULL; DuckDB asks once for each entry of a dictionary."""
+
+
+@ibis.udf.scalar.builtin(
+    name="map_extract_value", signature=((dt.Map(dt.int64, dt.int32), dt.int64), dt.int32)
+)
+def _number_in(levels, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return the same for a whole number."""
 
 
 @ibis.udf.agg.builtin(name="count_if", signature=((dt.boolean,), dt.int64))
@@ -59,6 +76,25 @@ def coded(table: Table, name: str) -> Coded | None:
         place = (ibis.least(ibis.greatest(raw, -1), k) + 1).cast("int16" if k < 2**14 else "int64")
         return Coded(place, (kind.elsewhere, *range(k), kind.elsewhere))
     return None
+
+
+def mapped(table: Table, name: str, stride: int) -> Coded | None:
+    """Label a declared column of a Parquet file in steps of a stride: once for each entry of a dictionary.
+
+    None where the clean code must do.
+    """
+    kind = table.declared.get(name)
+    if not table.source.dictionaries or not isinstance(kind, Categorical):
+        return None
+    raw, first = table.source.relation[name], kind.levels[0]
+    places = {level: (i + 1) * stride for i, level in enumerate(kind.levels)}
+    if isinstance(first, str) and raw.type().is_string():
+        found = _text_in(ibis.literal(places, type="map<string, int32>"), raw)
+    elif all(type(x) is int for x in kind.levels) and raw.type() in SIGNED:
+        found = _number_in(ibis.literal(places, type="map<int64, int32>"), raw.cast("int64"))
+    else:
+        return None
+    return Coded(ibis.greatest(found, 0), (kind.elsewhere, *range(len(kind.levels))))
 
 
 def plain(kind: Kind, value: Any) -> Any:  # noqa: ANN401

@@ -33,6 +33,7 @@ class Source:
     relation: Any = field(repr=False)
     engine: str
     text: bool = False  # every column arrives as text (CSV), and is read as the schema declares it
+    dictionaries: bool = False  # columns of few values arrive as dictionaries (Parquet on DuckDB)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a source is a door to private rows and is not copied or pickled; open it anew")
@@ -85,7 +86,8 @@ def _from_address(address: str, table: str | None) -> Source:
         raise ValueError("table= names a table of a database; a file of rows has none")
     if lower.endswith(PARQUET):
         _refuse_absent(address)
-        return Source(guarded(f"opening {address!r}", lambda: _embedded().read_parquet(address)), "duckdb")
+        relation = guarded(f"opening {address!r}", lambda: _embedded().read_parquet(address))
+        return Source(relation, "duckdb", dictionaries=True)
     if lower.endswith(CSV):
         _refuse_absent(address)
         return Source(guarded(f"opening {address!r}", lambda: _csv(address)), "duckdb", text=True)
@@ -133,6 +135,7 @@ def _embedded() -> Any:  # noqa: ANN401
     spill = Path(tempfile.gettempdir()) / f"discreet-{uuid.uuid4().hex}"
     connection = ibis.duckdb.connect(temp_directory=str(spill), preserve_insertion_order=False)
     connection.con.execute("set perfect_ht_threshold = 20")  # counts of up to 2^20 cells without hashing
+    connection.con.execute("set parquet_metadata_cache = true")  # opening reads it, and so would each query
     return connection
 
 

@@ -1,0 +1,153 @@
+"""One bounded number a record, or several counts: their sums, as integers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.families.records import Lattice, refuse_overflow
+from discreet.statistics.counted import MOST_RECORDS, Counted
+from discreet.statistics.sorted_units import kept_values, sortable
+from discreet.statistics.sums import (
+    FEW,
+    as_number,
+    at_most,
+    exact_sum,
+    on_lattice,
+    one_row,
+    selected,
+    summed_codes,
+)
+from discreet.tables.schema import Binary, Count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.families.family import Integers
+    from discreet.tables.table import Table
+
+    Query = Callable[[], Counted]
+
+
+def total(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - a ScalarFamily
+    """S = Σq, q = ⌊x/g + ½⌋ within the lattice."""
+    lattice: Lattice = model.lattice
+    few = lattice.high - lattice.low < FEW
+    if table.unit is not None and few:
+        return _total_by_code(table, lattice)
+    if isinstance(table.schema[selected(table, 1)[0]], Binary) and (lattice.low, lattice.high) == (0, 1):
+        return _truths(table)
+    refuse_overflow(n or MOST_RECORDS, lattice.largest)
+    if sortable(table, lattice):
+        return _of_kept(table, lattice, lambda q: [q.sum()])
+    rows = _lattice_rows(table, lattice)
+    get = one_row(rows.aggregate(n=rows.count(), first=exact_sum(rows.q, lattice.largest, n)))
+
+    def read() -> Counted:
+        got = get()
+        return Counted(np.array([got["first"]], dtype=np.int64), got["n"])
+
+    return read
+
+
+def _truths(table: Table) -> Query:
+    """S = #{records where it holds}."""
+    from discreet.tables.codes import how_often  # noqa: PLC0415 - Ibis is heavy
+    from discreet.tables.rows import clean_rows  # noqa: PLC0415
+
+    (name,) = table.columns
+    rows = clean_rows(table, (name,))
+    get = one_row(rows.aggregate(n=rows.count(), first=how_often(rows[name])))
+
+    def read() -> Counted:
+        got = get()
+        return Counted(np.array([got["first"]], dtype=np.int64), got["n"])
+
+    return read
+
+
+def _total_by_code(table: Table, lattice: Lattice) -> Query:
+    """Few values of q and rows bounded for each unit: Σ_q q·(how often q counts)."""
+    from discreet.tables.units import split_by_code  # noqa: PLC0415 - Ibis is heavy
+
+    size = lattice.high - lattice.low + 1
+    rows = _lattice_rows(table, lattice, bound=False)
+    rows = rows.mutate(q=(rows.q - lattice.low).cast("int64"))
+    counts = summed_codes(split_by_code(rows, "q", range(size), size, table.rows_per_unit or 1), size)
+
+    def read() -> Counted:
+        each = counts()
+        value = sum((lattice.low + code) * count for code, count in enumerate(each))
+        return Counted(np.array([value], dtype=np.int64), sum(each))
+
+    return read
+
+
+def two_totals(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - NormalInverseGamma
+    """S = (KΣq, Σq²), q counted from the middle."""
+    refuse_overflow(n or MOST_RECORDS, model.count_unit)
+    balance = int(model.grid / Fraction(float(model.units[0])))
+    if sortable(table, model.lattice):
+        middle = model.middle
+        return _of_kept(
+            table, model.lattice, lambda q: [balance * (q - middle).sum(), ((q - middle) ** 2).sum()]
+        )
+    rows = _lattice_rows(table, model.lattice)
+    q = rows.q - model.middle
+    first = exact_sum(q, model.lattice.largest + abs(model.middle), n)
+    get = one_row(rows.aggregate(n=rows.count(), first=first, second=exact_sum(q * q, model.count_unit, n)))
+
+    def read() -> Counted:
+        got = get()
+        return Counted(np.array([balance * got["first"], got["second"]], dtype=np.int64), got["n"])
+
+    return read
+
+
+def _of_kept(table: Table, lattice: Lattice, sums: Callable[[Integers], list[Any]]) -> Query:
+    """Add up the rows that count, sorted here."""
+    kept = kept_values(_lattice_rows(table, lattice, bound=False), lattice, table.rows_per_unit or 1)
+
+    def read() -> Counted:
+        q = kept()
+        return Counted(np.array(sums(q), dtype=np.int64), q.size)
+
+    return read
+
+
+def _lattice_rows(table: Table, lattice: Lattice, *, bound: bool = True) -> Any:  # noqa: ANN401 - an Ibis table
+    """One column q (a double that is whole), at most k rows a unit."""
+    from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
+
+    (name,) = selected(table, 1)
+    kind = table.schema[name]
+    rows = clean_rows(table, (name,))
+    rows = rows.mutate(q=on_lattice(rows[name], kind, lattice)).drop(*({name} - {"q"}))
+    return at_most(table, rows, ("q",)) if bound else rows
+
+
+def item_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - DirichletMultinomial
+    """S = Σx over records of d counts; one that does not add up to the trials is all of the last column."""
+    from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
+    from discreet.tables.rows import clean_rows  # noqa: PLC0415
+
+    names = selected(table, model.dimension)
+    wrong = [name for name in names if not isinstance(table.schema[name], Count | Binary)]
+    if wrong:
+        raise TypeError(f"this model needs columns declared Count or Binary; {', '.join(wrong)} are not")
+    refuse_overflow(n or MOST_RECORDS, model.trials)
+    rows = clean_rows(table, names)
+    numbers = [as_number(rows[name], table.schema[name])[0] for name in names]
+    whole, none = double(model.trials), double(0)
+    right = sum(numbers[1:], numbers[0]) == whole
+    shares = {f"c{i}": right.ifelse(x, whole if i == len(names) - 1 else none) for i, x in enumerate(numbers)}
+    rows = at_most(table, rows.mutate(**shares).drop(*names), tuple(shares))
+    get = one_row(rows.aggregate(n=rows.count(), **{c: exact_sum(rows[c], model.trials, n) for c in shares}))
+
+    def read() -> Counted:
+        got = get()
+        return Counted(np.array([got[c] for c in shares], dtype=np.int64), got["n"])
+
+    return read
