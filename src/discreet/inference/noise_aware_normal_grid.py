@@ -15,13 +15,16 @@ from scipy.special import gammainccinv, gammaincinv, ndtr
 from discreet.inference.noise_aware_normal_moments import clipped_moments, log_gaussian, log_laplace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.families.family import Floats
     from discreet.families.normal_inverse_gamma import NormalInverseGamma
     from discreet.inference.noise_aware_normal_model import Observed
 
-GLANCE, NODES, DENSE = 25, 57, 4  # points a side of the passing grids and of the last one, and its refinement
-PASSES = 4
+GLANCE, NODES, DENSE = 17, 41, 5  # points a side of the passing grids and of the last one, and its refinement
+PASSES = 3
 KEPT = 28.0  # nats below the top
+GOLDEN = 0.6180339887498949
 FARTHEST = 8.5  # where a first look ends
 
 
@@ -30,34 +33,46 @@ FARTHEST = 8.5  # where a first look ends
 class Surface:
     """ln φ(v) + ln p(Ŝ | θ(v)), up to a constant."""
 
-    prior: NormalInverseGamma
-    observed: Observed
+    prior: tuple[float, float, float, float]  # m, κ, a, b
+    bounds: tuple[float, float]  # counted from the middle
+    middle: float
+    rounding: float  # g²/12, Sheppard's correction; at the ends, where there is none, it is dwarfed
+    noisy: Floats  # in the records' own units
+    scales: Floats  # of the noise, likewise
+    n: float
+    log_law: Callable[[Floats, Floats, Floats], Floats]
+
+    @classmethod
+    def of(cls, prior: NormalInverseGamma, observed: Observed) -> Surface:
+        g, unit = float(prior.grid), prior.units
+        low, high = prior._ends  # noqa: SLF001 - public bounds
+        laplace = observed.power == 1
+        scale = 1 / observed.rate if laplace else np.sqrt(0.5 / observed.rate)
+        return cls(
+            prior=prior._parameters,  # noqa: SLF001 - doubles of the public fields
+            bounds=(g * low, g * high),
+            middle=g * prior.middle,
+            rounding=g**2 / 12,
+            noisy=observed.noisy * unit,
+            scales=scale * unit,
+            n=float(observed.about),
+            log_law=log_laplace if laplace else log_gaussian,
+        )
 
     def theta(self, v: Floats) -> Floats:
-        m, k, a, b = self.prior._parameters  # noqa: SLF001 - doubles of the public fields
+        m, k, a, b = self.prior
         below, above = ndtr(v[..., 1]), ndtr(-v[..., 1])
         gamma = np.where(v[..., 1] < 0, gammainccinv(a, below), gammaincinv(a, above))
         variance = b / np.maximum(gamma, 1e-300)
         return np.stack([m + v[..., 0] * np.sqrt(variance / k), variance], axis=-1)
 
     def log(self, v: Floats) -> Floats:
-        theta, n = self.theta(v), float(self.observed.about)
-        g = float(self.prior.grid)
-        low, high = (g * end for end in self.prior._ends)  # noqa: SLF001
-        mean, covariance = clipped_moments(
-            theta[..., 0] - g * self.prior.middle, np.sqrt(theta[..., 1]), low, high
-        )
-        mean[..., 1] += (
-            g**2 / 12
-        )  # Sheppard's correction for rounding; nothing at the ends, where it is dwarfed
-        unit = self.prior.units
-        gap = self.observed.noisy * unit - n * mean
-        floor = 1e-14 * n * np.array([high**2, high**4]) + 1e-300
-        covariance = n * covariance + floor * np.eye(2)
-        if self.observed.power == 1:
-            likelihood = log_laplace(gap, covariance, unit / self.observed.rate)
-        else:
-            likelihood = log_gaussian(gap, covariance, unit * np.sqrt(0.5 / self.observed.rate))
+        theta, high = self.theta(v), self.bounds[1]
+        mean, covariance = clipped_moments(theta[..., 0] - self.middle, np.sqrt(theta[..., 1]), *self.bounds)
+        mean[..., 1] += self.rounding
+        floor = 1e-14 * np.array([high**2, high**4])
+        spread = self.n * (covariance + floor * np.eye(2))
+        likelihood = self.log_law(self.noisy - self.n * mean, spread, self.scales)
         return np.asarray(likelihood - (v**2).sum(axis=-1) / 2)
 
 
@@ -80,20 +95,38 @@ def draws(prior: NormalInverseGamma, observed: Observed, size: int) -> Floats:
     """`size` points θ of equal mass: the table, refined by splines, cut at even steps of cumulated mass."""
     from scipy.interpolate import RectBivariateSpline  # noqa: PLC0415 - on use
 
-    surface = Surface(prior, observed)
+    surface = Surface.of(prior, observed)
     box = found(surface)
     first, second, v = box.points(NODES)
     table = np.maximum(surface.log(v), -1e6)
     spline = RectBivariateSpline(first, second, table - table.max())
     fine = [np.linspace(low, high, DENSE * (NODES - 1) + 1) for low, high in box.ends]
-    mass = np.exp(spline(*fine)).ravel()
-    below = np.cumsum(mass)
-    cell = np.searchsorted(below, (np.arange(size) + 0.5) / size * below[-1])
-    spread = np.random.default_rng(0).random((size, 2)) - 0.5  # within a cell; public, like all of this
-    index = np.stack(np.unravel_index(np.minimum(cell, mass.size - 1), (len(fine[0]), len(fine[1]))), -1)
-    step = np.array([f[1] - f[0] for f in fine])
-    t = box.ends[:, 0] + (index + spread) * step
+    mass = np.exp(spline(*fine))
+    t = box.ends[:, 0] + (_even(mass, size) - 0.5) * [f[1] - f[0] for f in fine]
     return surface.theta(box.centre + t @ box.axes.T)
+
+
+def _even(mass: Floats, size: int) -> Floats:
+    """(row, column) positions of even mass: Kronecker's sequence through the inverse of the distribution."""
+    k = np.arange(size)
+    rows = mass.sum(axis=1)
+    first = _inverse(rows / rows.sum(), (k + 0.5) / size)
+    row = np.minimum(first.astype(np.int64), len(rows) - 1)
+    within = np.cumsum(mass, axis=1)
+    below = within / within[:, -1:] + np.arange(len(rows))[:, None]
+    wanted = row + (0.5 + k * GOLDEN) % 1.0
+    place = np.clip(np.searchsorted(below.ravel(), wanted), 0, mass.size - 1)
+    column = np.clip(place - row * mass.shape[1], 0, mass.shape[1] - 1)
+    share = mass[row, column] / within[row, -1]
+    second = column + 1 - np.clip((below[row, column] - wanted) / np.maximum(share, 1e-300), 0.0, 1.0)
+    return np.stack([first, second], axis=-1)
+
+
+def _inverse(share: Floats, probability: Floats) -> Floats:
+    """Position in cells of the given shares, even within each."""
+    return np.asarray(
+        np.interp(probability, np.concatenate([[0.0], np.cumsum(share)]), np.arange(share.size + 1.0))
+    )
 
 
 def found(surface: Surface) -> Box:

@@ -11,19 +11,18 @@ from scipy.special import log_ndtr, ndtr
 if TYPE_CHECKING:
     from discreet.families.family import Floats
 
-NODES = 24  # Gauss–Legendre, on each side of the noise's kink
+NODES = np.polynomial.legendre.leggauss(16)  # on each side of the noise's kink
+FLAT = np.polynomial.legendre.leggauss(12)  # over the bounds
 DROP = 32.0  # nats below the top at which an integral ends
 
 
 def clipped_moments(mu: Floats, sigma: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Mean (…, 2) and covariance (…, 2, 2) of (C, C²), C = clip(X), from E(C − c)^k, c = clip(μ), k = 1..4."""
+    """Mean (…, 2) and covariance (…, 2, 2) of (C, C²), C = clip(X), from E(C − c)^k, c = clip(μ), k ≤ 4."""
     centre = np.clip(mu, low, high)
     below, above = ndtr((low - mu) / sigma), ndtr((mu - high) / sigma)
     wide = sigma > high - low
     inside = np.where(wide, _quadrature(mu, sigma, centre, low, high), _closed(mu, sigma, centre, low, high))
-    e = [
-        (low - centre) ** k * below + (high - centre) ** k * above + inside[k - 1] for k in range(1, 5)
-    ]
+    e = [(low - centre) ** k * below + (high - centre) ** k * above + inside[k - 1] for k in range(1, 5)]
     var, skew = np.maximum(e[1] - e[0] ** 2, 0.0), e[2] - e[0] * e[1]
     first, second = centre + e[0], centre**2 + 2 * centre * e[0] + e[1]
     cross = 2 * centre * var + skew
@@ -51,8 +50,8 @@ def _closed(mu: Floats, sigma: Floats, centre: Floats, low: float, high: float) 
 
 
 def _quadrature(mu: Floats, sigma: Floats, centre: Floats, low: float, high: float) -> Floats:
-    """The same where σ exceeds the bounds: there the closed form cancels, and the density is nearly flat."""
-    t, w = np.polynomial.legendre.leggauss(12)
+    """Integrate where σ exceeds the bounds: there the closed form cancels, and the density is nearly flat."""
+    t, w = FLAT
     x = low + (high - low) * (t + 1) / 2
     density = _density((x - mu[..., None]) / sigma[..., None]) * w * (high - low) / 2
     gap = x - centre[..., None]
@@ -92,7 +91,7 @@ def log_laplace(gap: Floats, covariance: Floats, scales: Floats) -> Floats:
 
     Given e₁, S₁ is known and Ŝ₂ is normal plus Laplace; a half-line of e₁ is a normal tilted by e^{∓e₁/b₁}.
     """
-    x, w = np.polynomial.legendre.leggauss(NODES)
+    x, w = NODES
     v, c = np.maximum(covariance[..., 0, 0], 1e-300), covariance[..., 0, 1]
     slope = c / v
     rest = np.maximum(covariance[..., 1, 1] - c * slope, 1e-12 * covariance[..., 1, 1] + 1e-300)
