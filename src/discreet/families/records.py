@@ -129,7 +129,8 @@ class Ball:
         if x.shape[1] != columns:
             raise ValueError(f"a record has {columns} numbers, got rows of {x.shape[1]}")
         limit = float(self.radius)
-        x = np.clip(np.where(np.isnan(x), 0.0, x), -FAR, FAR)
+        # contiguous, because the order in which numpy adds a row follows the layout
+        x = np.ascontiguousarray(np.clip(np.where(np.isnan(x), 0.0, x), -FAR, FAR))
         norms = np.maximum(np.sqrt((x**2).sum(axis=1)), limit)
         q = np.trunc(x * (limit / norms)[:, None] / float(self.grid)).astype(np.int64)
         return np.where(((q**2).sum(axis=1) <= self.largest**2)[:, None], q, 0)
