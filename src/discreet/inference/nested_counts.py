@@ -97,7 +97,9 @@ def draw(problem: Problem, size: int, rng: np.random.Generator) -> tuple[Integer
     """(N, n_1, …, n_D): `size` independent draws of (classes,) and (classes, levels) each."""
     centre = _guess(problem)
     for _ in range(RECENTRED):
-        sums = [[_sum(problem, y, d, c) for d in range(len(problem.tables))] for y, c in enumerate(centre)]
+        sums = [
+            [table_sum(problem, y, d, c) for d in range(len(problem.tables))] for y, c in enumerate(centre)
+        ]
         totals = _totals(problem, sums, size, rng)
         here = totals.mean(axis=0)
         found = all(_near(part.mass, here[y]) for y, row in enumerate(sums) for part, _ in row)
@@ -130,7 +132,7 @@ def _near(mass: Mass, total: float) -> bool:
     return abs(total - mean) <= FAR * sqrt(variance) + 1
 
 
-def _sum(problem: Problem, y: int, d: int, total: float) -> tuple[Sum, float]:
+def table_sum(problem: Problem, y: int, d: int, total: float) -> tuple[Sum, float]:
     """Mass of N_y that one table gives, tilted by e^{τN} where it would be read far from its middle."""
     cells = problem.cells[y][d]
     mean, variance = np.sum([m.moments() for m in cells], axis=0)
@@ -143,7 +145,7 @@ def _totals(
     problem: Problem, sums: Sequence[Sequence[tuple[Sum, float]]], size: int, rng: np.random.Generator
 ) -> Integers:
     """Draw N, of all tables together, and with Σ N_y = n where that is public."""
-    masses = [_class_mass(problem, row) for row in sums]
+    masses = [class_mass(problem, row) for row in sums]
     if problem.n is None:
         root = summed(masses)
         n = root.mass.support
@@ -158,7 +160,7 @@ def _totals(
     return summed(masses).split(np.full(size, problem.n, dtype=np.int64), rng)
 
 
-def _class_mass(problem: Problem, row: Sequence[tuple[Sum, float]]) -> Mass:
+def class_mass(problem: Problem, row: Sequence[tuple[Sum, float]]) -> Mass:
     """Γ(α+N)/N! ∏_d p(Ĉ_{yd·} | N), where every table gives N some mass."""
     low = max(part.mass.low for part, _ in row)
     high = min(part.mass.high for part, _ in row)
