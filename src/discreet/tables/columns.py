@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.families.family import double_above
+from discreet.tables.demands import finite, literal, range_of, refuse_no_number, refuse_no_truth
 from discreet.tables.schema import Binary, Bounded, Categorical, Categories, Count, Kind, Scalar, Schema
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Constant(Expression):
     number: float
 
     def __post_init__(self) -> None:
-        _finite(self.number)
+        finite(self.number)
 
     def names(self) -> frozenset[str]:
         return frozenset()
@@ -157,7 +157,7 @@ class Constant(Expression):
         return Bounded(min(0.0, self.number), max(0.0, self.number) or 1.0)
 
     def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401, ARG002
-        return _double(self.number)
+        return literal(self.number)
 
 
 @final
@@ -191,7 +191,7 @@ class Compare(Expression):
             return bool(self.constant)
         if not isinstance(kind, Bounded | Count):
             raise TypeError(f"{self.sign} needs numbers; this column is {kind.kind}: use == or isin")
-        return _double(_finite(self.constant))
+        return literal(finite(self.constant))
 
 
 @final
@@ -206,13 +206,13 @@ class Cut(Expression):
         if not self.edges or any(not a < b for a, b in zip(self.edges, self.edges[1:], strict=False)):
             raise ValueError(f"edges must be public numbers in rising order, got {list(self.edges)}")
         for edge in self.edges:
-            _finite(edge)
+            finite(edge)
 
     def names(self) -> frozenset[str]:
         return self.inner.names()
 
     def kind(self, schema: Schema) -> Kind:
-        _number(self.inner.kind(schema), "cut")
+        refuse_no_number(self.inner.kind(schema), "cut")
         first, last = f"below {self.edges[0]}", f"from {self.edges[-1]}"
         middle = (f"{a} to {b}" for a, b in zip(self.edges, self.edges[1:], strict=False))
         levels = (first, *middle, last)
@@ -220,7 +220,7 @@ class Cut(Expression):
 
     def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
         x = self.inner.value(cells, schema).cast("float64")
-        first, *others = ((x >= _double(edge)).ifelse(1, 0) for edge in self.edges)
+        first, *others = ((x >= literal(edge)).ifelse(1, 0) for edge in self.edges)
         return sum(others, first).cast("int32")
 
 
@@ -234,15 +234,15 @@ class Affine(Expression):
     shift: float
 
     def __post_init__(self) -> None:
-        if _finite(self.slope) == 0:
+        if finite(self.slope) == 0:
             raise ValueError("slope must not be 0; use constant(…) for the same number in every row")
-        _finite(self.shift)
+        finite(self.shift)
 
     def names(self) -> frozenset[str]:
         return self.inner.names()
 
     def kind(self, schema: Schema) -> Kind:
-        low, high = _range(self.inner.kind(schema))
+        low, high = range_of(self.inner.kind(schema))
         slope, shift = Fraction(self.slope), Fraction(self.shift)
         ends = sorted((slope * Fraction(low) + shift, slope * Fraction(high) + shift))
         return Bounded(-double_above(-ends[0]), double_above(ends[1]))
@@ -251,8 +251,8 @@ class Affine(Expression):
         kind = self.kind(schema)
         assert isinstance(kind, Bounded)  # noqa: S101 - for the type checker
         x = self.inner.value(cells, schema).cast("float64")
-        low, high = _double(kind.lower), _double(kind.upper)
-        y = x.between(_double(-TINY), _double(TINY)).ifelse(_double(0), x) * _double(self.slope) + _double(
+        low, high = literal(kind.lower), literal(kind.upper)
+        y = x.between(literal(-TINY), literal(TINY)).ifelse(literal(0), x) * literal(self.slope) + literal(
             self.shift
         )
         return (y < low).ifelse(low, (y > high).ifelse(high, y))
@@ -270,8 +270,8 @@ class Both(Expression):
         return self.left.names() | self.right.names()
 
     def kind(self, schema: Schema) -> Kind:
-        _truth(self.left.kind(schema))
-        _truth(self.right.kind(schema))
+        refuse_no_truth(self.left.kind(schema))
+        refuse_no_truth(self.right.kind(schema))
         return Binary()
 
     def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
@@ -289,38 +289,8 @@ class Not(Expression):
         return self.inner.names()
 
     def kind(self, schema: Schema) -> Kind:
-        _truth(self.inner.kind(schema))
+        refuse_no_truth(self.inner.kind(schema))
         return Binary()
 
     def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
         return ~self.inner.value(cells, schema)
-
-
-def _double(x: float) -> Any:  # noqa: ANN401
-    from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
-
-    return double(x)
-
-
-def _range(kind: Kind) -> tuple[float, float]:
-    if isinstance(kind, Bounded):
-        return kind.lower, kind.upper
-    if isinstance(kind, Count):
-        return 0, kind.max
-    raise TypeError(f"arithmetic needs numbers; this column is {kind.kind}")
-
-
-def _number(kind: Kind, what: str) -> None:
-    if not isinstance(kind, Bounded | Count):
-        raise TypeError(f"{what} needs numbers; this column is {kind.kind}")
-
-
-def _truth(kind: Kind) -> None:
-    if not isinstance(kind, Binary):
-        raise TypeError(f"&, | and ~ combine predicates and binary columns; this one is {kind.kind}")
-
-
-def _finite(number: Any) -> float:  # noqa: ANN401 - whatever a caller gave
-    if isinstance(number, bool | str) or not isinstance(number, int | float) or not math.isfinite(number):
-        raise ValueError(f"a public, finite number is needed here, got {number!r}")
-    return number

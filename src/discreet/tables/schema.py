@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, final
 
 from discreet.families.parameters import power_of_two_above, rational
+from discreet.tables.toml import toml_column
 
 Scalar = str | int | float | bool
 UNKNOWN = "(unknown)"
@@ -252,18 +253,6 @@ def as_schema(given: Schema | Mapping[str, Kind] | str | Path) -> Schema:
     if isinstance(given, Schema):
         return given
     return Schema.load(given) if isinstance(given, str | Path) else Schema(given)
-
-
-def toml_column(name: str, declared: Mapping[str, Any], note: str = "") -> str:
-    """One [columns.NAME] table; JSON's texts, numbers and lists are TOML's too."""
-    lines = [f"{key} = {_toml(value)}" for key, value in declared.items()]
-    head = f"[columns.{_toml(name)}]"
-    return "\n".join([f"{head}  # {note}" if note else head, *lines, ""])
-
-
-def _toml(value: object) -> str:
-    """JSON, but for the one control character that JSON leaves as it is."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _kind(name: str, declared: Any) -> Kind:  # noqa: ANN401 - whatever the file holds

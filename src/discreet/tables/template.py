@@ -7,8 +7,9 @@ from typing import Any
 
 import ibis
 
-from discreet.tables.schema import PLACEHOLDER, toml_column
+from discreet.tables.schema import PLACEHOLDER
 from discreet.tables.sources import open_source
+from discreet.tables.toml import toml_column
 
 HEAD = """\
 # Columns of the table, from its metadata. Fill in every "?" from public knowledge, never from the data;
