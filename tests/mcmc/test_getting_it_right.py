@@ -117,22 +117,22 @@ def assignment_scores(kernel, rounds, seed):
     return z_scores(values, mixture_moments())
 
 
-FLAT = replace(MODEL, weight=1, emission=1)  # BROKEN: blocks drawn as if the prior were flat
+WEAK = replace(MODEL, weight=Fraction(1, 2), emission=Fraction(1, 2))  # BROKEN: blocks of another prior
 
 
 def test_mixture_gibbs_gets_it_right():
-    right, wrong = (MixtureGibbs(model=model, temperature=T) for model in (MODEL, FLAT))
+    right, wrong = (MixtureGibbs(model=model, temperature=T) for model in (MODEL, WEAK))
     assert np.abs(mixture_scores(right, 1000, 42)).max() < BOUND
-    assert np.abs(mixture_scores(wrong, 1000, 42)).max() > BOUND
+    assert np.abs(mixture_scores(wrong, 500, 42)).max() > BOUND
 
 
 @pytest.mark.parametrize("scan", [None, 3])
 def test_assignment_gibbs_gets_it_right(scan):
     right, wrong = (
-        AssignmentGibbs(model=model, records=RECORDS, scan=scan, temperature=T) for model in (MODEL, FLAT)
+        AssignmentGibbs(model=model, records=RECORDS, scan=scan, temperature=T) for model in (MODEL, WEAK)
     )
     assert np.abs(assignment_scores(right, 1000, 43)).max() < BOUND
-    assert np.abs(assignment_scores(wrong, 1000, 43)).max() > BOUND
+    assert np.abs(assignment_scores(wrong, 500, 43)).max() > BOUND
 
 
 def test_every_kernel_is_here_or_is_no_chain():

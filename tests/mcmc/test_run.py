@@ -241,6 +241,32 @@ def test_assignments_need_their_public_number_of_records():
         AssignmentGibbs(model=MODEL, records=12, scan=13)
 
 
+def test_the_secret_order_is_uniform():
+    # χ² over the 6 orders of 3 different records, 3000 draws: 30 is exceeded with probability 1.5e-5
+    source, model = SeededSource(8), Mixture(classes=2, columns=("x",), shape=(3,), truncation=0.25)
+    kernel = AssignmentGibbs(model=model, records=3)
+    seen = [tuple(kernel.arranged(np.array([1, 1, 1]), source)) for _ in range(3000)]
+    found = np.array([seen.count(order) for order in set(seen)])
+    assert found.size == 6
+    assert ((found - 500) ** 2 / 500).sum() < 30
+    partial = AssignmentGibbs(model=model, records=3, scan=1)
+    chosen = np.bincount([int(partial._subset(source)[0]) for _ in range(3000)])
+    assert ((chosen - 1000) ** 2 / 1000).sum() < 22
+
+
+class Jumps(SimplexWalk):
+    """BROKEN: goes farther than it says."""
+
+    def shift(self, source):  # noqa: ARG002
+        return 4 * float(self.width)
+
+
+def test_a_walk_that_breaks_its_word_is_stopped():
+    kernel = Barker(target=TARGET, walk=Jumps(0.0625), temperature=1)
+    with pytest.raises(ValueError, match="farther than its width"):
+        run(Plan(kernel, 5, 1), COUNTS, source=SeededSource(1))
+
+
 def cell_target(**changes):
     settings = {
         "columns": ("x",), "shape": (2,), "labels": ("t",), "lower": -2, "upper": 0,
@@ -344,6 +370,11 @@ def series(seed, shift=0.0, rho=0.0):
 def test_diagnostics_agree_with_arviz(made, expected_r_hat, expected_size):
     assert r_hat(made) == pytest.approx(expected_r_hat, rel=1e-9)
     assert effective_size(made) == pytest.approx(expected_size, rel=1e-6)
+
+
+def test_an_annealed_run_has_no_agreement_to_report():
+    made = run(Plan(KERNEL["annealed_importance"], 6, 1), COUNTS, source=SeededSource(4))
+    assert all(math.isnan(entry["r_hat"]) for name, entry in made.summary().items() if "@" in name)
 
 
 def test_diagnostics_of_too_little_or_constant_say_so():

@@ -87,7 +87,7 @@ def test_a_chain_on_the_simplex_against_quadrature():
     kernel = Barker(target=target, walk=SimplexWalk(Fraction(1, 2)), temperature=2)
     source, counts = SeededSource(32), np.array([12, 4])
     state, draws = kernel.init(source), []
-    for _ in range(6000):
+    for _ in range(4000):
         state = kernel.step(state, counts, source)
         draws.append((state[0] - 0.7) ** 2)
     grid = 0.05 + (np.arange(20_000) + 0.5) / 20_000 * 0.9

@@ -74,12 +74,13 @@ def lattice(lipschitz=None, lower=-3):
 
 
 LATTICE_MOVES = [(np.array([float(a)]), np.array([float(b)])) for a in range(3) for b in range(3) if a != b]
+SHORT_MOVES = [(a, b) for a, b in LATTICE_MOVES if abs(a[0] - b[0]) == 1]
 CASES = {
     "simplex-2": (simplex(2), SimplexWalk(W), list(simplex_moves(2))),
     "simplex-3": (simplex(3), SimplexWalk(W), list(simplex_moves(3))),
     "lattice": (lattice(), CoordinateWalk(2, 1), LATTICE_MOVES),
     "lattice-clipped": (lattice(lower=-1), CoordinateWalk(2, 1), LATTICE_MOVES),
-    "lattice-short": (lattice(lipschitz=Fraction(1, 2)), CoordinateWalk(1, 1), LATTICE_MOVES),
+    "lattice-short": (lattice(lipschitz=Fraction(1, 2)), CoordinateWalk(1, 1), SHORT_MOVES),
 }
 TIGHT = {"simplex-2": 0.999, "simplex-3": 0.999, "lattice": 0.6, "lattice-clipped": 0.5, "lattice-short": 0.9}
 

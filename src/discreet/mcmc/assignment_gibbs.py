@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature
+from discreet.mcmc.target import SLACK
 from discreet.privacy.composition import compose
 from discreet.privacy.guarantee import SUBSTITUTE, NotProved
 from discreet.privacy.random_scan import visible_scan
@@ -72,7 +73,8 @@ class AssignmentGibbs(Kernel):
         blocks = [bounded_range(2 * s / self.heat, self.relation) for s in spreads]
         if self.model.classes == 1:
             return compose(*blocks)
-        one = bounded_range(2 * sum(spreads, Fraction(0)) / self.heat, self.relation)
+        rounded = sum((s + SLACK for s in spreads), Fraction(0))  # responsibilities are in whole units
+        one = bounded_range(2 * rounded / self.heat, self.relation)
         every = one if self.chosen == self.records else visible_scan(one, self.chosen, self.records)
         return compose(every, *blocks)
 
@@ -94,10 +96,7 @@ class AssignmentGibbs(Kernel):
         order = np.repeat(np.arange(self.cells), self.check(counts))
         if order.size != self.records:
             raise ValueError("the counts do not add up to the public number of records")
-        for i in range(order.size - 1, 0, -1):
-            j = int(exact.uniform_integers(source, i + 1, 1)[0])
-            order[[i, j]] = order[[j, i]]
-        return order
+        return order[permutation(order.size, source)]
 
     def step(self, state: State, counts: Counts, source: Source) -> State:
         """Take as `counts` what `arranged` made of them."""
@@ -114,11 +113,16 @@ class AssignmentGibbs(Kernel):
         return np.concatenate([z.astype(np.float64), weights, *emissions])
 
     def _subset(self, source: Source) -> NDArray[np.int64]:
-        """Q different records, uniformly [Floyd]."""
+        """Q different records, uniformly."""
         if self.chosen == self.records:
             return np.arange(self.records)
-        found: set[int] = set()
-        for last in range(self.records - self.chosen, self.records):
-            i = int(exact.uniform_integers(source, last + 1, 1)[0])
-            found.add(last if i in found else i)
-        return np.array(sorted(found))
+        return np.sort(permutation(self.records, source)[: self.chosen])
+
+
+def permutation(size: int, source: Source) -> NDArray[np.int64]:
+    """Sort by random keys, all different: given that, every order is equally likely, exactly."""
+    while True:
+        keys = source.words(size)
+        order = np.argsort(keys, kind="stable")
+        if (np.diff(keys[order]) > 0).all():
+            return order

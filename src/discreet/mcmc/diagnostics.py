@@ -17,7 +17,7 @@ LEAST = 4  # draws a chain below which nothing can be said
 
 def r_hat(draws: Draws) -> float:
     """Max of R̂ of the rank-normalised and of the folded draws, chains split [Vehtari et al. 2021 eq. 14]."""
-    if draws.shape[1] < LEAST:
+    if draws.shape[1] < LEAST or not np.isfinite(draws).all():
         return float("nan")
     folded = np.abs(draws - np.median(draws))
     return max(_plain_r_hat(_normalised(_halves(x))) for x in (draws, folded))
@@ -25,7 +25,7 @@ def r_hat(draws: Draws) -> float:
 
 def effective_size(draws: Draws) -> float:
     """Bulk ESS of the rank-normalised split chains, Geyer's initial monotone sequence [ibid. §3]."""
-    if draws.shape[1] < LEAST:
+    if draws.shape[1] < LEAST or not np.isfinite(draws).all():
         return float("nan")
     x = _normalised(_halves(draws))
     m, n = x.shape

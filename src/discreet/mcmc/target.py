@@ -87,6 +87,8 @@ class Target(ABC):
     ) -> Fraction | None:
         """Log π(θ'|n) − log π(θ|n), exactly; None where the prior forbids θ', which is public."""
         state, proposed = move
+        if not np.abs(proposed - state).max() <= reach:  # what the sensitivity rests on
+            raise ValueError("the walk moved farther than its width, and the promise is for its width")
         after = self.log_prior(proposed)
         if after is None:
             return None
