@@ -1,4 +1,4 @@
-"""Fit the naive-Bayes hidden Markov model to released counts by several chains. Post-processing: costs nothing."""
+"""Fit the hidden Markov model to released counts by several chains. Post-processing: it costs nothing."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from discreet.models.hidden_markov import HiddenMarkov
     from discreet.sampling.source import Source
 
-Counts = "NoisyCells | Mapping[str, ArrayLike] | ArrayLike"
-
 
 def fit(
     counts: NoisyCells | Mapping[str, ArrayLike] | ArrayLike,
@@ -42,8 +40,8 @@ def fit(
 ) -> HiddenMarkovPosterior:
     """z, θ, A | counts: `burn` sweeps to warm up and `sweeps` more, of which about `keep` draws are kept.
 
-    `counts` is a release of NoisyCounts (readings noise_aware, naive), or exact counts (reading exact): flat, or
-    one array a feature. A run with a `checkpoint` file that was stopped goes on there, bit for bit.
+    `counts` is a release of NoisyCounts (readings noise_aware, naive), or exact counts (reading exact): flat,
+    or one array a feature. A run with a `checkpoint` file that was stopped goes on there, bit for bit.
     """
     released, bound = _bound(counts, model)
     data = READINGS_OF[_known(reading, READINGS_OF)](released, bound)
@@ -65,13 +63,13 @@ def fit(
 class Data:
     """What a reading makes of the counts: how a chain's emissions begin, and what k-means++ looks at."""
 
-    fresh: Callable[[np.random.Generator], Emissions]
+    fresh: Callable[[], Emissions]
     start_counts: NDArray[Any]
 
 
 def _exact(counts: NoisyCells | NDArray[Any], model: HiddenMarkov) -> Data:
     if isinstance(counts, NoisyCells):
-        raise ValueError("these counts are noisy: read them as 'noise_aware' (or 'naive'), not as 'exact'")
+        raise TypeError("these counts are noisy: read them as 'noise_aware' (or 'naive'), not as 'exact'")
     return _plain(counts, model)
 
 
@@ -79,7 +77,7 @@ def _plain(counts: NDArray[Any], model: HiddenMarkov) -> Data:
     by_cell = model.by_cell(counts)
     if not (np.isfinite(by_cell).all() and by_cell.min() >= 0):
         raise ValueError("exact counts must be numbers of at least 0")
-    return Data(lambda _: CountEmissions.of(model, by_cell), by_cell)
+    return Data(partial(CountEmissions.of, model, by_cell), by_cell)
 
 
 def _naive(counts: NoisyCells | NDArray[Any], model: HiddenMarkov) -> Data:
@@ -90,9 +88,9 @@ def _naive(counts: NoisyCells | NDArray[Any], model: HiddenMarkov) -> Data:
 
 def _noise_aware(counts: NoisyCells | NDArray[Any], model: HiddenMarkov) -> Data:
     if not isinstance(counts, NoisyCells):
-        raise ValueError(
-            "the noise-aware reading needs a release of NoisyCounts, which knows its noise; for counts without "
-            "noise ask for reading='exact'"
+        raise TypeError(
+            "the noise-aware reading needs a release of NoisyCounts, which knows its noise; for counts "
+            "without noise ask for reading='exact'"
         )
     from discreet.inference.hmm_noise_aware import NoisyEmissions, noisy_data  # noqa: PLC0415 - numba on use
 

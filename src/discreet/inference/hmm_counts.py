@@ -1,5 +1,4 @@
 # mypy: disable-error-code="untyped-decorator,no-any-return"
-# ruff: noqa: PLR0917 (a kernel takes arrays and numbers, not objects)
 """Emission tables given states and counts, and scores of states given emission tables: the conjugate half."""
 
 from __future__ import annotations
@@ -9,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.inference.hmm_kernels import TINY, kernel
+from discreet.inference.hmm_compiled import kernel
+from discreet.inference.hmm_kernels import TINY
 
 if TYPE_CHECKING:
     from discreet.inference.hmm_kernels import Floats, Integers, Singles
@@ -27,7 +27,7 @@ def state_counts(counts: Singles, z: Integers, prior: float, totals: Floats) -> 
 
 @kernel
 def log_gamma(rng: np.random.Generator, shape: float) -> float:
-    """ln G, G ~ Gamma(shape); below 1 as G' U^{1/shape}, G' ~ Gamma(shape+1), which cannot underflow"""
+    """Ln G, G ~ Gamma(shape); below 1 as G' U^{1/shape}, G' ~ Gamma(shape+1), which cannot underflow"""
     if shape >= 1.0:
         return math.log(max(rng.standard_gamma(shape), TINY))
     return math.log(rng.standard_gamma(shape + 1.0)) + math.log(max(rng.random(), TINY)) / shape
@@ -68,7 +68,7 @@ def score_counts(counts: Singles, log_theta: Floats, columns: Singles, scores: S
 
 @kernel
 def log_path(counts: Floats, alpha: float) -> float:
-    """ln p(z): Dirichlet–multinomial over the rows of transition counts, the first steps last"""
+    """Ln p(z): Dirichlet–multinomial over the rows of transition counts, the first steps last"""
     states = counts.shape[0] - 1
     value = 0.0
     for j in range(states + 1):

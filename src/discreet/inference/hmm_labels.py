@@ -41,7 +41,8 @@ def matched(
 
 def modal(z: NDArray[Any], states: int) -> NDArray[np.int64]:
     """Return each cell's most frequent state over the draws."""
-    return np.stack([(z == k).sum(axis=0) for k in range(states)]).argmax(axis=0)
+    shares = np.stack([(z == k).sum(axis=0) for k in range(states)])
+    return np.asarray(shares.argmax(axis=0), dtype=np.int64)
 
 
 def agreement(paths: list[NDArray[Any]], states: int) -> NDArray[np.float64]:

@@ -1,9 +1,10 @@
 # mypy: disable-error-code="untyped-decorator,no-any-return"
+# ruff: noqa: PLR0917 (a kernel takes arrays and numbers, not objects)
 """f(y; μ) = Σ_x Poisson(x; μ)·noise(y − x): the law of a noisy count, with the count summed out, as a table.
 
-For every integer y that was released, ln f is stored as cubic pieces in u = √μ (values and exact slopes at the
-nodes: Hermite), because a Poisson count has nearly the same spread everywhere in √μ. Noise on the line is read
-after rounding to integers, whose law is known exactly.
+For every integer y that was released, ln f is stored as cubic pieces in u = √μ (values and exact slopes at
+the nodes: Hermite), because a Poisson count has nearly the same spread everywhere in √μ. Noise on the line is
+read after rounding to integers, whose law is known exactly.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.inference.hmm_kernels import TINY, kernel
+from discreet.inference.hmm_compiled import kernel
+from discreet.inference.hmm_kernels import TINY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -32,6 +32,10 @@ class NoisyData:
 
     rows: NDArray[np.int32]  # (R·T, ΣK_d)
     table: NoiseTable
+    noisy: NDArray[np.float64]  # (R·T, ΣK_d)
+    sizes: NDArray[
+        np.float64
+    ]  # (R·T,): records of a cell as its features' noisy totals tell, least noise first
     mean: float
 
     @classmethod
@@ -48,7 +52,14 @@ class NoisyData:
                 rows[:, part] = np.searchsorted(ys, features[d]) + before
             tables.append(noise_table(law, ys))
             before += len(ys)
-        return cls(rows, _joined(tables), mean)
+        return cls(rows, _joined(tables), noisy, _sizes(features, laws), mean)
+
+
+def _sizes(features: list[NDArray[Any]], laws: list[NoiseLaw]) -> NDArray[np.float64]:
+    """Σ_d w_d·(total of feature d), w_d ∝ 1/variance of its noise"""
+    weight = np.array([1.0 / (f.shape[1] * law.variance) for f, law in zip(features, laws, strict=True)])
+    totals = np.stack([f.sum(axis=1) for f in features], axis=1)
+    return np.asarray(totals @ (weight / weight.sum()))
 
 
 def _joined(tables: list[NoiseTable]) -> NoiseTable:
@@ -61,7 +72,7 @@ def _joined(tables: list[NoiseTable]) -> NoiseTable:
 
 
 def noisy_data(model: HiddenMarkov, cells: NoisyCells) -> NoisyData:
-    """The mean number of records of a cell is n/(R·T) where n is public, else what the noisy counts say."""
+    """Look every count up; a cell has n/(R·T) records on average, n public or as the noisy counts say."""
     noisy = model.by_cell(cells.noisy).astype(np.float64)
     laws = [NoiseLaw(cells.noise, float(scale)) for scale in cells.scales]
     seen = cells.n if cells.n is not None else float(noisy.sum()) / len(model.features)
@@ -71,7 +82,7 @@ def noisy_data(model: HiddenMarkov, cells: NoisyCells) -> NoisyData:
 @final
 @dataclass(frozen=True)
 class NoisyEmissions(Emissions):
-    """∏ f(y_{c,j}; λ_c θ_{z_c,j}), λ_c ~ Gamma(½) with the mean of the data: every feature shares its cell's λ."""
+    """∏ f(y_{c,j}; λ_c θ_{z_c,j}), λ_c ~ Gamma(½) around the data's mean: all features share their cell's λ."""
 
     data: NoisyData
     root_theta: NDArray[np.float64]  # (K, ΣK_d): √θ
@@ -82,25 +93,29 @@ class NoisyEmissions(Emissions):
     age: NDArray[np.float64]  # sweeps so far; −1 once settled, when proposals no longer change
 
     @classmethod
-    def of(cls, model: HiddenMarkov, data: NoisyData, rng: np.random.Generator) -> NoisyEmissions:
-        """Begin with θ from its prior and every cell of average size; the first sweeps change that."""
+    def of(cls, model: HiddenMarkov, data: NoisyData) -> NoisyEmissions:
         cells, values = data.rows.shape
-        features = np.split(np.empty((model.states, values)), model.offsets[1:-1], axis=1)
-        beta = float(model.emission)
-        theta = np.concatenate(
-            [rng.dirichlet(np.full(f.shape[1], max(beta, 1.0)), model.states) for f in features], 1
-        )
+        table = (model.states, values)
         return cls(
             model,
-            np.log(theta),
+            np.zeros(table),
             data,
-            np.sqrt(theta),
-            np.full(cells, np.log(data.mean)),
+            np.zeros(table),
+            np.zeros(cells),
             np.zeros((cells, values)),
             np.full(cells, 0.5),
-            np.full((model.states, values), 0.5),
+            np.full(table, 0.5),
             np.zeros(1),
         )
+
+    def begin(self, z: NDArray[np.int64]) -> None:
+        """θ from the sums of noisy counts over each state's cells, where the noise averages out; λ likewise."""
+        sums = np.zeros(self.log_theta.shape)
+        np.add.at(sums, z, self.data.noisy)
+        parts = np.split(np.maximum(sums, 0) + 1.0, self.model.offsets[1:-1], axis=1)
+        theta = np.concatenate([part / part.sum(axis=1, keepdims=True) for part in parts], axis=1)
+        self.log_theta[...], self.root_theta[...] = np.log(theta), np.sqrt(theta)
+        self.log_rate[...] = np.log(np.maximum(self.data.sizes, 0.1 * self.data.mean + 0.1))
 
     def _table(self) -> tuple[Any, ...]:
         t = self.data.table

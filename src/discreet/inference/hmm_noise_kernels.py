@@ -1,4 +1,5 @@
 # mypy: disable-error-code="untyped-decorator,no-any-return"
+# ruff: noqa: PLR0917 (a kernel takes arrays and numbers, not objects)
 """Moves of the noise-aware reading: n_{c,d,j} ~ Poisson(λ_c θ_{z_c,d,j}) behind noise, the counts summed out.
 
 Drawing the counts too would tie z and θ to them: under heavy noise they say far more than what was released,
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.inference.hmm_compiled import kernel
 from discreet.inference.hmm_counts import log_gamma
-from discreet.inference.hmm_kernels import TINY, kernel
+from discreet.inference.hmm_kernels import TINY
 from discreet.inference.hmm_noise import log_f
 
 if TYPE_CHECKING:

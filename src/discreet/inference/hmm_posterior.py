@@ -159,7 +159,7 @@ class HiddenMarkovPosterior:
 
     # --- what it predicts ------------
     def log_predictive(self, counts: ArrayLike) -> Floats:
-        """Σ_c ln (1/S) Σ_s ∏_j θ^{(s)}_{z_c,j}^{n_{c,j}} by each chain: held-out records of the same cells."""
+        """Σ_c ln (1/S) Σ_s ∏_j θ^{(s)}_{z_c,j}^{n_{c,j}} by each chain: further records of the same cells."""
         held = self.model.by_cell(counts).astype(np.float64)
         return np.array([self._log_predictive(i, held) for i in range(len(self.z))])
 
@@ -184,8 +184,8 @@ class HiddenMarkovPosterior:
         """All chains as one, if they agree."""
         if not self.agreed:
             raise Disagreement(
-                f"the chains found {len(self.modes)} different answers {self.modes}, so their average is none "
-                "of them: read .modes, .agreement and .level, then take .best or .only(chains)"
+                f"the chains found {len(self.modes)} different answers {self.modes}, so their average is "
+                "none of them: read .modes, .agreement and .level, then take .best or .only(chains)"
             )
         joined = {name: _joined(getattr(self, name)) for name in ("z", "theta", "transitions")}
         return replace(self, log_joint=_joined(self._log_joint), warm_up=0, **joined)

@@ -1,3 +1,4 @@
+# ruff: noqa: PLR0917 (one place where all of a run meets)
 """Run the chains of a hidden Markov fit one after the other: progress, and stops that lose nothing."""
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.inference.hmm_starts import start
+from discreet.inference.hmm_starts import tournament
 from discreet.inference.hmm_state import Chain
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Plan:
 
 
 def run(
-    fresh: Callable[[np.random.Generator], Emissions],
+    fresh: Callable[[], Emissions],
     cells: NDArray[Any],
     model: HiddenMarkov,
     plan: Plan,
@@ -65,10 +66,19 @@ def run(
     """All chains' draws: z, theta, transitions and log_joint, as the posterior wants them."""
     seeds = source.words(4 * plan.chains).reshape(plan.chains, 4)
     book = Book.open(checkpoint, _fingerprint(cells, model, plan), seeds)
+    nowhere = np.zeros(len(cells), dtype=np.int64)
     draws = [_empty(model, plan, len(cells)) for _ in range(plan.chains)]
     with Bar(plan.chains * plan.total, show=show) as bar:
         for i in range(plan.chains):
-            _run_chain(i, fresh, cells, model, plan, book, draws[i], bar)
+            _run_chain(
+                Chain.start(fresh(), plan.kernel, book.stream(i), nowhere),
+                i,
+                cells,
+                plan,
+                book,
+                draws[i],
+                bar,
+            )
     return {name: np.stack([part[name] for part in draws]) for name in draws[0]}
 
 
@@ -83,18 +93,11 @@ def _empty(model: HiddenMarkov, plan: Plan, cells: int) -> Arrays:
 
 
 def _run_chain(
-    i: int,
-    fresh: Callable[[np.random.Generator], Emissions],
-    cells: NDArray[Any],
-    model: HiddenMarkov,
-    plan: Plan,
-    book: Book,
-    draws: Arrays,
-    bar: Bar,
+    chain: Chain, i: int, cells: NDArray[Any], plan: Plan, book: Book, draws: Arrays, bar: Bar
 ) -> None:
-    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(book.seeds[i].tolist())))
-    chain = Chain.start(fresh(rng), plan.kernel, rng, start(rng, model, cells))
     done = book.restore(i, chain, draws)
+    if done == 0:
+        tournament(chain, cells)
     bar.advance(done)
     try:
         while done < plan.total:
@@ -144,11 +147,14 @@ class Book:
                 book.pages = dict(stored)
             if str(book.pages["fingerprint"]) != fingerprint:
                 raise ValueError(
-                    f"the checkpoint {book.path} is of another run (data, model or plan differ): name another "
-                    "file, or delete it to start anew"
+                    f"the checkpoint {book.path} is of another run (data, model or plan differ): name "
+                    "another file, or delete it to start anew"
                 )
             book.seeds = book.pages["seeds"]
         return book
+
+    def stream(self, i: int) -> np.random.Generator:
+        return np.random.Generator(np.random.Philox(np.random.SeedSequence(self.seeds[i].tolist())))
 
     def restore(self, i: int, chain: Chain, draws: Arrays) -> int:
         """Put chain i where it stood and return how many sweeps it has done."""

@@ -21,21 +21,24 @@ Arrays = dict[str, Any]
 
 @dataclass(frozen=True)
 class Emissions(ABC):
-    """What ties a cell's state to what was released of it; the arrays are the chain's own and change in place."""
+    """What ties a cell's state to what was released of it; the arrays are one chain's and change in place."""
 
     model: HiddenMarkov
     log_theta: NDArray[np.float64]  # (K, Σ K_d)
+
+    def begin(self, z: NDArray[np.int64]) -> None:  # noqa: B027 - most need nothing
+        """Set what the first sweep starts from, given the states it starts from."""
 
     @abstractmethod
     def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Any, power: float) -> None:  # noqa: ANN401
         """θ (and whatever else is unknown) | z, then the score of every cell and state; likelihood^power."""
 
-    def settle(self) -> None:
+    def settle(self) -> None:  # noqa: B027
         """Stop tuning the proposals: the warm-up is over."""
 
     @abstractmethod
     def log_density(self, z: NDArray[np.int64]) -> float:
-        """ln p(data, θ, … | z)"""
+        """Ln p(data, θ, … | z)"""
 
     @abstractmethod
     def arrays(self) -> Arrays:
@@ -119,7 +122,9 @@ class Chain:
             "matrix": np.zeros((states + 1, width)),
             "filtered": np.zeros((z.size, width)),
         }
-        return cls(emissions, path, rng, np.ascontiguousarray(z, dtype=np.int64), work)
+        chain = cls(emissions, path, rng, np.empty(z.size, dtype=np.int64), work)
+        chain.restart(z)
+        return chain
 
     def sweep(self, power: float = 1.0) -> None:
         """θ | z, then z | θ; the likelihood to a power below 1 only while warming up."""
@@ -143,7 +148,8 @@ class Chain:
 
     def transitions(self) -> NDArray[np.float64]:
         """(K+1, K): rows of A and, last, π₀, drawn given z."""
-        from discreet.inference.hmm_kernels import draw_transitions, transition_counts  # noqa: PLC0415
+        from discreet.inference.hmm_blocked import draw_transitions  # noqa: PLC0415
+        from discreet.inference.hmm_kernels import transition_counts  # noqa: PLC0415
 
         model, w = self.emissions.model, self.work
         transition_counts(self.z, model.chains, w["moved"], w["transposed"])
@@ -152,7 +158,7 @@ class Chain:
         return drawn
 
     def log_joint(self) -> float:
-        """ln p(z, θ, data), π₀ and A integrated out"""
+        """Ln p(z, θ, data), π₀ and A integrated out"""
         from discreet.inference.hmm_counts import log_path  # noqa: PLC0415
         from discreet.inference.hmm_kernels import transition_counts  # noqa: PLC0415
 
@@ -160,14 +166,30 @@ class Chain:
         transition_counts(self.z, model.chains, w["moved"], w["transposed"])
         return float(log_path(w["moved"], float(model.transition))) + self.emissions.log_density(self.z)
 
+    def restart(self, z: NDArray[np.int64]) -> None:
+        """Begin again from these states."""
+        self.z[...] = z
+        self.emissions.begin(self.z)
+
+    def copy(self) -> Arrays:
+        """Where the chain stands."""
+        return {name: array.copy() for name, array in self._arrays().items()}
+
+    def put(self, place: Mapping[str, Any]) -> None:
+        """Go to where it stood."""
+        for name, array in self._arrays().items():
+            array[...] = place[name]
+
+    def _arrays(self) -> Arrays:
+        return {"z": self.z, **self.emissions.arrays()}
+
     def store(self) -> Arrays:
-        """All that the future of this chain depends on."""
+        """All that the future of this chain depends on: where it stands, and its random stream."""
         stream = json.dumps(self.rng.bit_generator.state, default=_plain)
-        return {"z": self.z, "stream": np.array(stream), **self.emissions.arrays()}
+        return {**self.copy(), "stream": np.array(stream)}
 
     def restore(self, stored: Mapping[str, Any]) -> None:
-        for name, array in {"z": self.z, **self.emissions.arrays()}.items():
-            array[...] = stored[name]
+        self.put(stored)
         self.rng.bit_generator.state = _arrays(json.loads(str(stored["stream"])))
 
 

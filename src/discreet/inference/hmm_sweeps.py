@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.inference.hmm_blocked import blocked, draw_transitions
+from discreet.inference.hmm_collapsed import collapsed
+from discreet.inference.hmm_compiled import kernel
 from discreet.inference.hmm_counts import draw_emissions, score_counts, state_counts
-from discreet.inference.hmm_kernels import (
-    blocked,
-    collapsed,
-    draw_transitions,
-    kernel,
-    transition_counts,
-    weights,
-)
+from discreet.inference.hmm_kernels import transition_counts, weights
 
 if TYPE_CHECKING:
     from discreet.inference.hmm_kernels import Floats, Integers, Singles
@@ -57,7 +53,7 @@ def path_by_blocks(
     matrix: Floats,
     filtered: Floats,
 ) -> None:
-    """A | z, then z | A"""
+    """Draw A | z, then z | A."""
     states = transposed.shape[0]
     weights(scores, states, likelihoods)
     transition_counts(z, chains, moved, transposed)
@@ -78,6 +74,6 @@ def path_by_cells(
     matrix: Floats,  # noqa: ARG001 - the same arguments as path_by_blocks
     filtered: Floats,  # noqa: ARG001
 ) -> None:
-    """z | z elsewhere, A integrated out"""
+    """Draw every z | z elsewhere, A integrated out."""
     weights(scores, transposed.shape[0], likelihoods)
     collapsed(rng, scores, likelihoods, alpha, chains, z, moved, transposed, np.empty((0, 0)))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, repr=False)
 class HiddenMarkov(CountModel):
-    """p(z, x) = ∏_r π₀(z_{r,1}) ∏_t A(z_{r,t−1}, z_{r,t}) ∏_{records of (r,t)} ∏_d θ_{z_{r,t},d,x_d} [F16 §5].
+    """p(z, x) = ∏_r π₀(z_{r,1}) ∏_t A(z_{r,t−1}, z_{r,t}) ∏_{records of r,t} ∏_d θ_{z_{r,t},d,x_d} [F16 §5].
 
     π₀ and every row of A are Dirichlet with `transition` in each entry, every θ_{k,d} with `emission`. One
     table (chain, step, feature) is counted for each feature; a cell (r, t) may hold any number of records.
