@@ -17,6 +17,7 @@ from discreet.privacy.guarantees import RenyiDP
 
 UP, DOWN = ROUND_CEILING, ROUND_FLOOR  # what is promised, and what still fits
 DIGITS, SHORT = 6, 12  # digits of a number that is rounded, and of one that is shown whole
+HUGE = 10**300  # beyond, division into a double may overflow
 
 
 def upward(value: float, digits: int = DIGITS) -> str:
@@ -29,9 +30,12 @@ def upward(value: float, digits: int = DIGITS) -> str:
 
 def number(value: float | Fraction, rounding: str = UP) -> str:
     """Write a number whole where that is short, as 0.1 or 1/3; else at six digits, rounded as told."""
-    if isinstance(value, float) and (not math.isfinite(value) or _digits(Decimal(repr(value))) <= SHORT):
-        return repr(value)
+    if value == math.inf:
+        return "inf"
     exact = Fraction(value)
+    near = exact.numerator / exact.denominator if exact < HUGE else math.inf
+    if near == exact and _digits(Decimal(repr(near))) <= SHORT:  # a double, by the name that Python gives it
+        return repr(near)
     try:
         return _decimal(exact, Context(prec=SHORT, traps=[Inexact]))
     except Inexact:
