@@ -1,7 +1,10 @@
 """Runs: planned, stopped, resumed, diagnosed. Nothing private reaches the file."""
 
 import math
+import signal
 import sqlite3
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 from discreet.mcmc import run as running
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
-from discreet.mcmc.barker import Barker
+from discreet.mcmc.barker import Barker, accepted
 from discreet.mcmc.checkpoint import Checkpoint, CheckpointError
 from discreet.mcmc.diagnostics import effective_size, r_hat
 from discreet.mcmc.endings import NoisyWeights, Resampled
@@ -22,9 +25,10 @@ from discreet.mcmc.proposals import CoordinateWalk, SimplexWalk
 from discreet.mcmc.registry import KERNELS
 from discreet.mcmc.run import resume, run
 from discreet.mcmc.target import CellTarget, SimplexTarget
+from discreet.privacy.certified import ball, precision
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
 from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroCDP
-from discreet.sampling.source import SeededSource
+from discreet.sampling.source import SeededSource, Source
 
 TARGET = SimplexTarget(column="x", alpha=(1, 1), truncation=0.0625)
 WALK = SimplexWalk(0.25)
@@ -91,6 +95,40 @@ def test_a_crash_loses_at_most_what_was_not_written(tmp_path):
         resume(KERNEL["barker"], COUNTS, file)
 
 
+KILLED = """
+import os, signal, sys
+import numpy as np
+from discreet.mcmc import Barker, Plan, SimplexTarget, SimplexWalk, checkpoint
+from discreet.mcmc.run import run
+from discreet.sampling.source import SeededSource
+
+checkpoint.PATIENCE = -1.0  # write every step
+made, step = [0], Barker.step
+
+def killed(self, *args):
+    made[0] += 1
+    if made[0] == 8:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return step(self, *args)
+
+Barker.step = killed
+target = SimplexTarget(column="x", alpha=(1, 1), truncation=0.0625)
+kernel = Barker(target=target, walk=SimplexWalk(0.25), temperature=2)
+run(Plan(kernel, 6, 2), np.array([8, 4]), source=SeededSource(7), file=sys.argv[1])
+"""
+
+
+def test_a_killed_process_gives_its_file_back(tmp_path):
+    file = tmp_path / "chain"
+    died = subprocess.run([sys.executable, "-c", KILLED, str(file)], check=False)  # noqa: S603
+    assert died.returncode == -signal.SIGKILL
+    whole = run(Plan(KERNEL["barker"], STEPS, 2), COUNTS, source=SeededSource(7))
+    held = Checkpoint.open(file)
+    assert len(held.rows()[0]) == 4  # the start and three whole steps
+    held.close()
+    assert np.array_equal(resume(KERNEL["barker"], COUNTS, file).draws, whole.draws)
+
+
 def test_with_the_system_source_a_run_goes_on_with_fresh_randomness(tmp_path, monkeypatch):
     plan, file = Plan(KERNEL["barker"], 40, 2), tmp_path / "chain"
     with monkeypatch.context() as patch:
@@ -143,6 +181,37 @@ def test_a_secret_order_cannot_be_found_again(tmp_path, monkeypatch):
     with pytest.raises(CheckpointError, match="secret order"):
         resume(kernel, COUNTS, tmp_path / "chain")
     assert AssignmentGibbs(model=MODEL, records=12).memoryless  # a full scan forgets the order's assignments
+
+
+class Dial(Source):
+    """The words of a script, then zeros."""
+
+    seeded = True
+
+    def __init__(self, *words):
+        self.script = list(words)
+
+    def words(self, count):
+        found = [self.script.pop(0) if self.script else 0 for _ in range(count)]
+        return np.array(found, dtype=np.uint64)
+
+
+def test_a_file_knows_its_source(tmp_path):
+    with pytest.raises(CheckpointError, match="this seeded source is neither"):
+        run(Plan(KERNEL["barker"], 2, 1), COUNTS, source=Dial(), file=tmp_path / "chain")
+
+
+@pytest.mark.parametrize("u", [Fraction(1, 3), Fraction(-7), Fraction(40), Fraction(-41, 2)])
+def test_accept_bits_are_decided_beyond_the_64th_bit(u):
+    # U in the cell of the edge 1 − σ(u): the next 128 bits say on which side it lies, where a double cannot.
+    with precision(512):
+        scaled = 2**64 / (1 + ball(u).exp())
+        cell = int(scaled.floor().unique_fmpz())
+        beyond = int(((scaled - cell) * 2**128).floor().unique_fmpz())
+    for shift, accepted_there in ((-1, False), (1, True)):
+        rest = beyond + shift
+        source = Dial(cell, rest >> 64, rest & (2**64 - 1))
+        assert accepted(source, u, 1)[0] == accepted_there
 
 
 def test_interrupted_before_the_first_state_nothing_is_returned(monkeypatch):

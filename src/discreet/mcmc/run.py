@@ -142,6 +142,10 @@ def run(
     """
     seed = source.seed if isinstance(source, SeededSource) else None
     random: Source = Used(source) if isinstance(source, SeededSource) else source or SYSTEM
+    if random.seeded and seed is None and file is not None:
+        raise CheckpointError(
+            "a file can go on from a SeededSource or the system's; this seeded source is neither"
+        )
     journal: Journal = Unwritten() if file is None else Checkpoint.create(file, settings(plan, seed, receipt))
     return _made(_Walk(plan, random, journal, []), counts, 0)
 
