@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 WATCHED = 256  # entries of θ whose R-hat and ESS are computed, spread evenly over all of them
 MOVES = 10_000_000  # records times sweeps in a chain, which bounds its time; and within it
-FEWEST, MOST = 400, 3000  # sweeps to keep
+FEWEST, MOST = 400, 2000  # sweeps to keep
 
 
 def read(cells: NoisyCells, model: BayesianNetwork, reading: str) -> NetworkPosterior:

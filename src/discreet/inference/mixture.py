@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.sampling.source import Source
 
 MOVES = 4_000_000  # records times sweeps in a chain, which bounds its time; and within it
-FEWEST, MOST = 400, 3000  # sweeps to keep
+FEWEST, MOST = 400, 2000  # sweeps to keep
 PULL = 5.0  # prior records that a start puts where its seed is
 FEW = 5  # a class with fewer records than this shows mostly its prior
 
@@ -162,5 +162,10 @@ def _notes(made: MixturePosterior, shown: NDArray[Any]) -> tuple[str, ...]:
         notes.append(
             f"{small} of {made.model.components} classes hold fewer than {FEW} records: the data do not "
             "support so many, and those show the prior"
+        )
+    if not made.agreed:
+        notes.append(
+            f"the chains found {len(made.modes)} different answers {made.modes}: what is said of all of them "
+            "at once is said of the likeliest group"
         )
     return tuple(notes)

@@ -79,15 +79,10 @@ class CellFindings:
 
     @classmethod
     def of(cls, release: Release) -> CellFindings:
-        model, posterior = release.model, release.posterior
-        axes = {cells.name: cells.columns for cells in model.cells}
-        means, intervals = posterior.mean(), _intervals(posterior)
-        tables = [
-            _shares(release, name, axes.get(name, (name,)), mean, intervals[name])
-            for name, mean in means.items()
-        ]
+        model = release.model
+        tables = TABLES.get(model.name, _tables)(release)
         title = TITLES.get(model.name, lambda _: "What was counted")(model)
-        return cls(release, Subject(title, ()), tuple(tables))
+        return cls(release, Subject(title, ()), tables)
 
     def headline(self) -> str:
         """Say the largest share of the first table in one sentence."""
@@ -109,7 +104,7 @@ class CellFindings:
 
     def intervals(self) -> Html:
         posterior: Any = self.release.posterior
-        said = [READ.get(posterior.reading, ""), *self._empty(posterior)]
+        said = [READ.get(posterior.reading, ""), *self._empty(posterior), *_noted(posterior)]
         made = (_numbers(one) for one in self.tables[:MOST_TABLES])
         return joined([paragraphs(*filter(None, said)), *made])
 
@@ -132,6 +127,33 @@ class CellFindings:
 
 
 # ── names ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _noted(posterior: Any) -> list[str]:  # noqa: ANN401
+    """Repeat what the fit says of itself, as sentences."""
+    return [f"{note[0].upper()}{note[1:]}." for note in getattr(posterior, "notes", ())]
+
+
+def _tables(release: Release) -> tuple[Shares, ...]:
+    """One table for each of the model's, by the name its posterior gives it."""
+    posterior, axes = release.posterior, {cells.name: cells.columns for cells in release.model.cells}
+    intervals = _intervals(posterior)
+    return tuple(
+        _shares(release, name, axes.get(name, (name,)), mean, intervals[name])
+        for name, mean in posterior.mean().items()
+    )
+
+
+def _mixture(release: Release) -> tuple[Shares, ...]:
+    """Weights of the classes, then each feature within each class, as the likeliest group of chains says."""
+    size_of, best = release.model.size_of, release.posterior.best.pooled()
+    means, intervals = best.mean(), best.interval(LEVEL)
+    classes = tuple(f"class {k + 1}" for k in range(release.model.components))
+    tables = [Shares("weight", ("",), classes, means["weights"], intervals["weights"])]
+    for name, size in size_of.items():
+        levels = _levels(release, name, size)
+        tables.append(Shares(name, classes, levels, means[name][0], intervals[name][0]))
+    return tuple(tables)
 
 
 def _intervals(posterior: Any) -> dict[str, Floats]:  # noqa: ANN401
@@ -163,7 +185,10 @@ def _levels(release: Release, column: str, size: int) -> tuple[str, ...]:
     return tuple(map(str, levels if len(levels) == size else range(size)))
 
 
+# models whose posterior has more to it than the tables that were counted
+TABLES: dict[str, Callable[[Release], tuple[Shares, ...]]] = {"mixture": _mixture}
 TITLES: dict[str, Callable[[Any], str]] = {
+    "mixture": lambda model: f"Which {whole(model.components)} kinds of records are there?",
     "naive_bayes": lambda model: f"What tells the values of {quoted(model.label)} apart?",
     "bayesian_network": lambda model: f"How do {whole(len(model.columns))} columns depend on each other?",
 }
