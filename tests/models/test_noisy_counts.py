@@ -68,7 +68,7 @@ def test_shares_are_of_epsilon_for_laplace_and_of_rho_for_gaussian_noise():
 
 @pytest.mark.parametrize("noise", ["gaussian", "discrete_gaussian", "discrete_laplace"])
 def test_units_with_several_rows_are_calibrated_for_directly(noise):
-    # The group rule of (ε, δ) loses 6.7 % of scale here to knowing that k rows cost k·μ; at ε = 1 it is 0.2 %.
+    # The group rule of (ε, δ) costs 6.7 % more noise here than knowing that k rows cost k·μ; 0.2 % at ε = 1.
     target, k = ApproxDP(8, 1e-6, relation=ADD_REMOVE), 5
     direct = NoisyCounts.calibrate(MODEL, target=target, noise=noise, rows_per_unit=k)
     assert direct.guarantee.group(k) <= target

@@ -67,14 +67,14 @@ class Mass:
         return Mass.of(self.low, self.logs() + slope * self.support)
 
 
-def centring(masses: Sequence[Mass], total: float, steepest: float) -> float:
-    """τ in ±steepest with E Σx = total under weights g_j(x)e^{τx}: the saddle point, or the nearer end."""
-    low, high = -steepest, steepest
+def centring(masses: Sequence[Mass], total: float, low: float, high: float) -> float:
+    """τ in [low, high] with E Σx = total under weights g_j(x)e^{τx}: the saddle point, or the nearer end."""
+    first = high - low
     for _ in range(HALVINGS):
         slope = (low + high) / 2
         mean = sum(mass.tilted(slope).moments()[0] for mass in masses)
         low, high = (slope, high) if mean < total else (low, slope)
-        if abs(mean - total) < 0.5 or high - low < 1e-9 * steepest:
+        if abs(mean - total) < 0.5 or high - low < 1e-9 * first:
             break
     return slope
 

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from discreet.families.family import Floats, Integers
     from discreet.inference.noise_aware_noise import NoiseLaw
 
-DEEP = 100.0  # nats kept of a cell's mass, so that it can be tilted
-STEEPEST = 0.5, 5.0  # tilts in 1/b for Laplace noise and in 1/σ for Gaussian noise, which DEEP has room for
+REACH = (
+    100.0  # nats of noise on either side of a noisy count that a cell is followed to, and what a tilt may use
+)
+DEEP = 700.0  # nats that doubles hold: nothing within reach is cut off before it is tilted
+STEEPEST = 0.5, 5.0  # tilts in 1/b for Laplace noise and in 1/σ for Gaussian noise, which REACH has room for
 FAR = 3.0  # standard deviations between a sum and where it is needed, beyond which it is tilted there
 RECENTRED = 5
 LARGEST = 2**26  # weights of one table in memory
@@ -44,12 +47,14 @@ class NoisyTable:
         return int(self.noisy.shape[1])
 
     @property
-    def steepest(self) -> float:
-        return STEEPEST[0 if self.law.laplacian else 1] / self.law.scale
+    def tilts(self) -> tuple[float, float]:
+        """Steepest tilts down and up; down against the pull of the prior as well, for there 0 is the end."""
+        steepest = STEEPEST[0 if self.law.laplacian else 1] / self.law.scale
+        return -steepest - 4 * self.prior, steepest
 
     def cells(self, y: int, most: float) -> list[Mass]:
         """Γ(α+x)/x! · p(Ĉ − x) of each level, x from 0 to `most`."""
-        reach = self.law.reach(DEEP) + 3 * max(self.prior - 1, 0) * self.law.scale
+        reach = self.law.reach(REACH) + 3 * max(self.prior - 1, 0) * self.law.scale
         if min(2 * reach, most) * self.levels > LARGEST:
             raise ValueError(
                 f"noise of scale {self.law.scale:g} on {self.levels} levels is too wide to be read exactly: "
@@ -114,17 +119,13 @@ def draw(problem: Problem, size: int, rng: np.random.Generator) -> tuple[Integer
 
 
 def _guess(problem: Problem) -> Floats:
-    """Weigh the tables' own means of N_y by their precision, and share out what is missing to n."""
-    moments = np.array(
-        [[np.sum([m.moments() for m in cells], axis=0) for cells in row] for row in problem.cells]
-    )
-    precision = 1 / np.maximum(moments[..., 1], 1e-9)
-    centre = (moments[..., 0] * precision).sum(axis=1) / precision.sum(axis=1)
+    """Σ_j Ĉ_{ydj} is unbiased for N_y: weigh the tables by its precision, share out what is missing to n."""
+    sums = np.array([table.noisy.sum(axis=1) for table in problem.tables])
+    precision = np.array([1 / (table.levels * table.law.variance) for table in problem.tables])
+    centre = np.maximum(precision @ sums / precision.sum(), 0.0)
     if problem.n is None:
-        return np.asarray(centre)
-    spread = 1 / precision.sum(axis=1)
-    centre += (problem.n - centre.sum()) * spread / spread.sum()
-    return np.asarray(np.clip(centre, 0, problem.n))
+        return np.asarray(np.minimum(centre, problem.most))
+    return np.asarray(np.clip(centre + (problem.n - centre.sum()) / problem.classes, 0, problem.n))
 
 
 def _near(mass: Mass, total: float) -> bool:
@@ -137,7 +138,7 @@ def table_sum(problem: Problem, y: int, d: int, total: float) -> tuple[Sum, floa
     cells = problem.cells[y][d]
     mean, variance = np.sum([m.moments() for m in cells], axis=0)
     near = abs(total - mean) <= FAR * sqrt(variance) + 1
-    slope = 0.0 if near else centring(cells, total, problem.tables[d].steepest)
+    slope = 0.0 if near else centring(cells, total, *problem.tables[d].tilts)
     return summed([mass.tilted(slope) for mass in cells]), slope
 
 
@@ -155,7 +156,7 @@ def _totals(
     mean, variance = np.sum([m.moments() for m in masses], axis=0)
     if abs(problem.n - mean) > FAR * sqrt(variance) + 1:
         steepest = 20 / max(sqrt(min(m.moments()[1] for m in masses)), 0.1)
-        slope = centring(masses, problem.n, steepest)
+        slope = centring(masses, problem.n, -steepest, steepest)
         masses = [mass.tilted(slope) for mass in masses]
     return summed(masses).split(np.full(size, problem.n, dtype=np.int64), rng)
 
