@@ -1,7 +1,8 @@
 """Private Markov steps beside the same step in plain float64 NumPy, in one run; only ratios mean anything.
 
 The plain steps are not private: their accept bits and draws come from floating point, and they are what a
-textbook would write. Processor time, best of three after a warm-up. Run: python benchmarks/mcmc.py [--quick]
+textbook would write. Processor time, in turns, best of seven after a warm-up.
+Run: python benchmarks/mcmc.py [--quick]
 """
 
 from __future__ import annotations
@@ -33,14 +34,17 @@ if TYPE_CHECKING:
 T, LOWER, WIDTH = 4.0, 0.02, 0.05
 
 
-def seconds(steps: Steps, count: int, repeats: int) -> float:
-    steps(2)
-    best = float("inf")
+def seconds(both: tuple[Steps, Steps], count: int, repeats: int) -> tuple[float, float]:
+    """Time the two in turns."""
+    best = [float("inf")] * 2
+    for walk in both:
+        walk(2)
     for _ in range(repeats):
-        start = time.process_time()
-        steps(count)
-        best = min(best, time.process_time() - start)
-    return best / count
+        for i, walk in enumerate(both):
+            start = time.process_time()
+            walk(count)
+            best[i] = min(best[i], (time.process_time() - start) / count)
+    return best[0], best[1]
 
 
 def private(kernel: object, counts: np.ndarray) -> Steps:
@@ -106,7 +110,7 @@ def outer(parts: list[np.ndarray]) -> np.ndarray:
 
 
 def steps(*, quick: bool) -> None:
-    repeats, size = (1, 40) if quick else (3, 300)
+    repeats, size = (1, 40) if quick else (7, 200)
     print(f"{'step':44s} {'private':>11s} {'plain':>11s} {'ratio':>7s}")
     for d in (2, 10, 100):
         counts = np.random.default_rng(1).multinomial(1000, np.full(d, 1 / d))
@@ -145,7 +149,7 @@ def steps(*, quick: bool) -> None:
 
 
 def line(name: str, ours: Steps, theirs: Steps, size: int, repeats: int) -> None:
-    a, b = seconds(ours, max(size, 3), repeats), seconds(theirs, max(size, 3), repeats)
+    a, b = seconds((ours, theirs), max(size, 3), repeats)
     print(f"{name:44s} {a * 1e6:8.0f} µs {b * 1e6:8.0f} µs {a / b:7.1f}")
 
 
