@@ -1,12 +1,27 @@
 """Audits draw in batches; here a batch has the law of the kernel's own step."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from discreet.audit.cases_mcmc import HERE, LEFT, MODEL, PATH, STATE, annealed, bits, sweeps, two_points
+from discreet.audit.case import empirical, profile_excess
+from discreet.audit.cases_mcmc import (
+    HERE,
+    LEFT,
+    MCMC_CASES,
+    MODEL,
+    PATH,
+    STATE,
+    annealed,
+    bits,
+    sweeps,
+    two_points,
+)
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk
+from discreet.privacy.guarantees import PureDP
 from discreet.sampling.source import SeededSource
 
 MANY, FEW = 20_000, 400
@@ -52,3 +67,12 @@ def test_accept_bits_and_resampling():
     weights = np.array([ais.step(PATH, LEFT, source)[-1] for _ in range(3 * FEW)])
     assert gap(weights, np.random.default_rng(1).random(MANY) < 1 / (1 + np.exp(-0.5))) < 4.5
     assert gap(weights, np.random.default_rng(1).random(MANY) < 0.5) > 4.5
+
+
+def test_the_metropolis_kernel_claimed_pure_is_caught_in_both_tiers():
+    # the zoo's metropolis/claimed_pure in the kernel's own words: no pure ε survives, not even 5
+    for epsilon in (0.5, 5.0):
+        pure = replace(MCMC_CASES["metropolis"](), claim=PureDP(epsilon), epsilon=epsilon)
+        assert profile_excess(pure, [epsilon]) > 0.3
+        assert empirical(pure, SeededSource(64)).refuted
+    assert not empirical(MCMC_CASES["metropolis"](), SeededSource(64)).refuted  # its own (ε, δ) holds
