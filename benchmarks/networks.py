@@ -1,0 +1,164 @@
+"""Networks and mixtures: coverage of both readings, speed and mixing, held-out likelihood on Adult.
+
+Everything in one run, side by side. Run: python benchmarks/networks.py [coverage] [mixing] [adult] [mixture]
+"""
+
+import sys
+import time
+
+import numpy as np
+
+from discreet.datasets import adult
+from discreet.inference.bayes_net import exact, fit, naive, posed
+from discreet.inference.bayes_net_chain import Chain
+from discreet.inference.bayes_net_queries import ancestral, cells_of, counts_of
+from discreet.inference.mixture import exact as exact_mixture
+from discreet.inference.mixture import fit as fit_mixture
+from discreet.inference.noise_aware_chains import ess
+from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.ops_network import OneNetworkSample
+from discreet.models.bayes_net import BayesianNetwork
+from discreet.models.mixture import Mixture
+from discreet.privacy.guarantees import PureDP
+from discreet.sampling.source import SeededSource
+
+TRIANGLE = BayesianNetwork([("a", "b"), ("a", "c"), ("b", "c")]).bind({"a": 2, "b": 3, "c": 2})
+SETTINGS = [(100, 0.1), (1000, 0.1), (1000, 1.0), (10_000, 0.3)]
+REPLICATES = 200
+
+
+def simulated(model, n, epsilon, source, rng):
+    """A network from the prior, n records from it, and their noisy counts."""
+    theta = exact(np.zeros(model.size), model).flat(1, source)[0]
+    counts = counts_of(model, ancestral(model, model.split(theta), n, rng))
+    return theta, NoisyCounts.calibrate(model, n=n, target=PureDP(epsilon)).release(counts, source)
+
+
+def covers(posterior, model, theta):
+    truth = model.split(theta)
+    inside = [
+        (low <= truth[node]) & (truth[node] <= high)
+        for node, both in posterior.interval(0.9).items()
+        for low, high in [np.moveaxis(both, -1, 0)]
+    ]
+    return np.concatenate([part.reshape(-1) for part in inside]).mean()
+
+
+def coverage():
+    print(f"90 % intervals, {REPLICATES} networks from the prior, all {TRIANGLE.size} entries of 9 rows")
+    print(f"{'n':>7} {'ε':>5} {'noise-aware':>12} {'naive':>7} {'± 2 s.e.':>9} {'R-hat':>6}")
+    for n, epsilon in SETTINGS:
+        source, rng, found, worst = SeededSource(n), np.random.default_rng(n), [], []
+        for _ in range(REPLICATES):
+            theta, cells = simulated(TRIANGLE, n, epsilon, source, rng)
+            posterior = fit(
+                cells, TRIANGLE, chains=2, sweeps=1000 if n <= 1000 else 300, keep=100, source=source
+            )
+            worst.append(posterior.diagnostics.r_hat)
+            found.append(
+                (covers(posterior, TRIANGLE, theta), covers(naive(cells, TRIANGLE), TRIANGLE, theta))
+            )
+        mean, error = np.mean(found, axis=0), np.std(found, axis=0) / REPLICATES**0.5
+        line = f"{n:7} {epsilon:5} {mean[0]:12.3f} {mean[1]:7.3f} {2 * error[0]:9.3f}"
+        print(f"{line} {np.median(worst):6.3f}", flush=True)
+
+
+def mixing():
+    print("one chain: sweeps a CPU second, and least ESS a CPU second with and without moves of many records")
+    print(f"{'n':>7} {'ε':>5} {'sweeps/s':>9} {'ESS/s':>8} {'one by one':>11} {'ratio':>6}")
+    for n, epsilon in [*SETTINGS, (100_000, 0.3)]:
+        _, cells = simulated(TRIANGLE, n, epsilon, SeededSource(n + 1), np.random.default_rng(n))
+        problem, _ = posed(cells, TRIANGLE)
+        still = problem.noise._replace(reach=np.zeros(3, np.int64))
+        rates = []
+        for noise in (problem.noise, still):
+            chain = Chain.begin(
+                type(problem)(**{**vars(problem), "noise": noise}),
+                n,
+                problem.prior + np.maximum(problem.noisy, 0),
+                1,
+            )
+            sweeps = max(100, min(4000, 4_000_000 // n))
+            chain.advance(sweeps // 4)
+            draws, began = np.empty((1, sweeps, TRIANGLE.size)), time.process_time()
+            for s in range(sweeps):
+                chain.advance(1)
+                draws[0, s] = chain.theta
+            took = time.process_time() - began
+            rates.append((sweeps / took, float(ess(draws).min()) / took))
+        (speed, many), (_, single) = rates
+        print(f"{n:7} {epsilon:5} {speed:9.0f} {many:8.1f} {single:11.1f} {many / single:6.1f}", flush=True)
+
+
+ADULT = BayesianNetwork(
+    [
+        ("sex", "relationship"),
+        ("marital_status", "relationship"),
+        ("education", "income"),
+        ("relationship", "income"),
+        ("education", "occupation"),
+        ("sex", "occupation"),
+        ("occupation", "workclass"),
+    ]
+)
+
+
+def coded():
+    """Codes of the columns, train and test apart; Adult is public and only plays the private table."""
+    columns = adult(*ADULT.nodes, "split")
+    codes = {name: np.unique(columns[name].astype(str), return_inverse=True) for name in ADULT.nodes}
+    bound = ADULT.bind({name: len(levels) for name, (levels, _) in codes.items()})
+    train = columns["split"].astype(str) == "train"
+    return bound, *({name: c[mask] for name, (_, c) in codes.items()} for mask in (train, ~train))
+
+
+def held_out():
+    model, train, test = coded()
+    counts, n = counts_of(model, train), len(train["sex"])
+    print(
+        f"Adult: {len(model.nodes)} columns, {model.size} cells, n = {n}; mean held-out log-likelihood, nats"
+    )
+    print(f"known counts {exact(counts, model).log_likelihood(test):.4f}")
+    print(f"{'ε':>5} {'noise-aware':>12} {'naive':>9} {'one draw':>9} {'T':>7} {'R-hat':>6} {'CPU s':>6}")
+    for epsilon in (0.03, 0.1, 0.3, 1.0, 3.0):
+        target, source = PureDP(epsilon), SeededSource(int(1000 * epsilon))
+        cells = NoisyCounts.calibrate(model, n=n, target=target).release(counts, source)
+        began = time.process_time()
+        aware = fit(cells, model, chains=2, sweeps=400, keep=100)
+        took = time.process_time() - began
+        one = OneNetworkSample.calibrate(model, n=n, target=target, truncation=0.002)
+        draws = [model.split(one.release(counts, source)) for _ in range(3)]
+        flat = [np.concatenate([t.reshape(-1) for t in d.values()]) for d in draws]
+        alone = np.mean([float(np.log(theta[cells_of(model, test)]).sum(axis=1).mean()) for theta in flat])
+        print(
+            f"{epsilon:5} {aware.log_likelihood(test):12.4f} {naive(cells, model).log_likelihood(test):9.4f} "
+            f"{alone:9.4f} {float(one.temperature):7.0f} {aware.diagnostics.r_hat:6.2f} {took:6.1f}",
+            flush=True,
+        )
+
+
+def mixture():
+    """Held-out log-likelihood of a mixture on five columns of Adult, by chain."""
+    model, train, test = coded()
+    names = ("sex", "marital_status", "relationship", "income")
+    mixed = Mixture(components=4, features=names).bind({name: model.size_of[name] for name in names})
+    flat = np.ravel_multi_index(tuple(train[name] for name in names), mixed.sizes)
+    counts, n = np.bincount(flat, minlength=mixed.size), len(flat)
+    known = exact_mixture(counts, mixed, source=SeededSource(1), sweeps=300, keep=100)
+    print(f"mixture of 4 over {mixed.size} cells, n = {n}")
+    print(f"known counts {known.log_likelihood(test).round(4)} modes {known.modes}")
+    for epsilon in (0.1, 1.0):
+        cells = NoisyCounts.calibrate(mixed, n=n, target=PureDP(epsilon)).release(counts, SeededSource(2))
+        for reading in ("noise_aware", "naive"):
+            began = time.process_time()
+            made = fit_mixture(cells, mixed, reading=reading, sweeps=300, keep=100)
+            took = time.process_time() - began
+            line = f"ε = {epsilon} {reading:12} {made.log_likelihood(test).round(4)} modes {made.modes}"
+            print(f"{line} {took:.1f} CPU s", flush=True)
+
+
+PARTS = {"coverage": coverage, "mixing": mixing, "adult": held_out, "mixture": mixture}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()
