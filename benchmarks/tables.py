@@ -5,10 +5,12 @@ Times are the best of several, interleaved with the plain scan; wall clock and p
 """
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
 import time
+import venv
 from pathlib import Path
 
 import duckdb
@@ -22,6 +24,7 @@ from discreet.tables.table import Table
 LEVELS = ["red", "green", "blue", "black", "white"]
 FEATURES = [f"f{j}" for j in range(5)]
 XS = [f"x{j}" for j in range(10)]
+NEEDED = ["diffprivlib", "scikit-learn<1.8", "pandas", "pyarrow", "duckdb"]  # diffprivlib needs an older one
 SCHEMA = {
     "b": Binary(),
     "ward": Categories(["A", "B", "C", "D"]),
@@ -98,45 +101,23 @@ def statistics(path, rows):
     }
 
 
-def peers(path):
-    import pandas as pd  # noqa: PLC0415
+def peers(path, only):
+    """Print what others take on the same file, in an environment of their own: it is made once, and kept."""
+    from peers import PEERS  # noqa: PLC0415 - beside this file
 
-    def texts():
-        pd.read_parquet(path, columns=["ward"])["ward"].value_counts()
-
-    def naive_bayes():
-        from sklearn.naive_bayes import CategoricalNB  # noqa: PLC0415
-
-        frame = pd.read_parquet(path, columns=["label", *FEATURES])
-        CategoricalNB().fit(frame[FEATURES].to_numpy(), frame["label"].to_numpy())
-
-    def private_naive_bayes():
-        from diffprivlib.models import GaussianNB  # noqa: PLC0415
-
-        frame = pd.read_parquet(path, columns=["label", *FEATURES])
-        bounds = (np.zeros(5), np.full(5, 4.0))
-        GaussianNB(epsilon=1.0, bounds=bounds, priors=[0.25] * 4).fit(
-            frame[FEATURES].to_numpy(float), frame["label"]
-        )
-
-    def cells():
-        frame = pd.read_parquet(path, columns=["region", "month", *FEATURES])
-        for f in FEATURES:
-            frame.groupby(["region", "month", f]).size()
-
-    def moments():
-        x = pd.read_parquet(path, columns=XS).to_numpy()
-        x = x * (4 / np.maximum(np.linalg.norm(x, axis=1), 4))[:, None]
-        x.T @ x
-
-    return {
-        "pandas value_counts of texts": texts,
-        "pandas clipped sum": lambda: pd.read_parquet(path, columns=["x"])["x"].clip(0, 100).sum(),
-        "scikit-learn CategoricalNB": naive_bayes,
-        "diffprivlib GaussianNB": private_naive_bayes,
-        "pandas HMM cells": cells,
-        "pandas XᵀX": moments,
-    }
+    home = Path(tempfile.gettempdir()) / "discreet-peers"
+    python = home / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    if not (home / "ready").exists():
+        venv.create(home, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *NEEDED], check=True)  # noqa: S603
+        (home / "ready").touch()
+    print(f"\n{'':36s} {'wall':>7s} {'cpu':>7s} {'peak MB':>8s}")
+    for name in PEERS:
+        if only in name:
+            code = [python, Path(__file__).with_name("peers.py"), path, name]
+            found = json.loads(subprocess.run(code, check=True, capture_output=True, text=True).stdout)  # noqa: S603
+            wall, processor = np.array(found["took"]) / found["plain"]
+            print(f"{name:36s} {wall:7.1f} {processor:7.1f} {found['peak']:8.0f}", flush=True)
 
 
 def timed(call):
@@ -172,13 +153,8 @@ def run(path, rows, only, with_peers):
                 f"{name:36s} {ratio[0]:7.1f} {ratio[1]:7.1f} {GOALS[name]:6.1f}   {own[1] / same[1]:12.1f}",
                 flush=True,
             )
-    for name, call in peers(path).items() if with_peers else ():
-        try:
-            base, own = best(call, plain, 1)
-        except ImportError:
-            print(f"{name:36s} cannot be imported here")
-        else:
-            print(f"{name:36s} {own[0] / base[0]:7.1f} {own[1] / base[1]:7.1f}", flush=True)
+    if with_peers:
+        peers(path, only)
 
 
 def measure(path, rows, feature):
