@@ -1,9 +1,9 @@
 # mypy: disable-error-code="untyped-decorator,no-any-return"
 """Scores of states as likelihoods, and counts of transitions: what both kernels for the states share.
 
-Both hold the same law, π₀ and the rows of A Dirichlet(α): `collapsed` has them integrated out, `blocked` draws
-them. Scores are single precision and states are padded to a multiple of 4 with weight 0, which makes a loop
-of four one vector instruction. Post-processing of a release: numpy's Generator is enough here.
+Both hold the same law, π₀ and the rows of A Dirichlet(α): `collapsed` has them integrated out, `blocked`
+draws them. Scores are single precision and states are padded to a multiple of 4 with weight 0, which makes a
+loop of four one vector instruction. Post-processing of a release: numpy's Generator is enough here.
 """
 
 from __future__ import annotations

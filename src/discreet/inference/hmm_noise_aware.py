@@ -82,7 +82,7 @@ def noisy_data(model: HiddenMarkov, cells: NoisyCells) -> NoisyData:
 @final
 @dataclass(frozen=True)
 class NoisyEmissions(Emissions):
-    """∏ f(y_{c,j}; λ_c θ_{z_c,j}), λ_c ~ Gamma(½) around the data's mean: all features share their cell's λ."""
+    """∏ f(y_{c,j}; λ_c θ_{z_c,j}), λ_c ~ Gamma(½) around the mean: all features share their cell's λ."""
 
     data: NoisyData
     root_theta: NDArray[np.float64]  # (K, ΣK_d): √θ
@@ -109,7 +109,7 @@ class NoisyEmissions(Emissions):
         )
 
     def begin(self, z: NDArray[np.int64]) -> None:
-        """θ from the sums of noisy counts over each state's cells, where the noise averages out; λ likewise."""
+        """θ from the sums of noisy counts over each state's cells, where noise averages out; λ likewise."""
         sums = np.zeros(self.log_theta.shape)
         np.add.at(sums, z, self.data.noisy)
         parts = np.split(np.maximum(sums, 0) + 1.0, self.model.offsets[1:-1], axis=1)

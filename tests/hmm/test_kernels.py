@@ -1,0 +1,178 @@
+"""Both kernels for the states against reference H (enumeration) and against brute force."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from discreet.inference.hmm_blocked import backward, blocked, forward, in_log_space
+from discreet.inference.hmm_collapsed import collapsed
+from discreet.inference.hmm_kernels import CUT, weights
+
+
+def conditional(lik, z, cell, alpha):
+    """What z[cell] is drawn from: every other cell is held where it is by a likelihood that allows no other."""
+    chains, steps, states = lik.shape
+    held = np.zeros((chains * steps, 4))
+    held[np.arange(z.size), z] = 1.0
+    held[cell, :states] = lik.reshape(-1, states)[cell]
+    laws = np.zeros_like(held)
+    at = z.astype(np.int64).copy()
+    counts, transposed = np.zeros((states + 1, 4)), np.zeros((states, 4))
+    collapsed(
+        np.random.default_rng(0), np.zeros_like(held), held, alpha, chains, at, counts, transposed, laws
+    )
+    return laws[cell, :states]
+
+
+def printed(lik, z, cell, alpha):
+    """F16 eq. (48) as printed: the second factor is divided by what does not depend on k"""
+    steps, states = lik.shape[1:]
+    t = cell % steps
+    counts = np.full((states + 1, states), alpha)
+    for c in range(z.size):
+        before = states if c % steps == 0 else z[c - 1]
+        if c != cell and not (c == cell + 1 and c % steps):
+            counts[before, z[c]] += 1
+    before = states if t == 0 else z[cell - 1]
+    weight = lik.reshape(-1, states)[cell] * counts[before]
+    if t + 1 < steps:
+        after = z[cell + 1]
+        again = np.array([before == k == after for k in range(states)])
+        weight = weight * (counts[:states, after] + again)
+    return weight / weight.sum()
+
+
+def test_conditionals_are_those_of_reference_h(reference):
+    lik, z = np.array(reference["model"]["lik"]), np.array(reference["z_example"]).ravel()
+    for case in reference["conditionals"]:
+        got = conditional(lik, z, case["r"] * 4 + case["t"], 0.7)
+        assert got == pytest.approx(case["exact"], abs=1e-12)
+
+
+def test_erratum_20_printed_equation_48_is_not_the_conditional(reference):
+    lik, z = np.array(reference["model"]["lik"]), np.array(reference["z_example"]).ravel()
+    worst = 0.0
+    for case in reference["conditionals"]:
+        as_printed = printed(lik, z, case["r"] * 4 + case["t"], 0.7)
+        assert as_printed == pytest.approx(case["printed_eq48"], abs=1e-12)  # this is what is printed
+        worst = max(worst, np.abs(as_printed - case["exact"]).max())
+    assert worst > 0.2
+
+
+def sweep_matrix(law_of, paths, states):
+    """Transition matrix over all paths of one systematic sweep of single-cell updates"""
+    index = {tuple(z): i for i, z in enumerate(paths)}
+    total = np.eye(len(paths))
+    for cell in range(paths.shape[1]):
+        step = np.zeros((len(paths), len(paths)))
+        for i, z in enumerate(paths):
+            for k, p in enumerate(law_of(z, cell)):
+                step[i, index[(*z[:cell], k, *z[cell + 1 :])]] += p
+        total = total @ step
+    return total
+
+
+def stationary(matrix):
+    values, vectors = np.linalg.eig(matrix.T)
+    found = np.real(vectors[:, np.argmax(np.real(values))])
+    return found / found.sum()
+
+
+def test_stationary_law_is_the_enumerated_posterior_and_that_of_the_printed_update_is_not(reference):
+    small = reference["small_model"]
+    lik, wanted = np.array(small["lik"]), np.array(small["posterior_over_z_lexicographic"])
+    paths = np.array(list(itertools.product(range(2), repeat=5)))
+    right = sweep_matrix(lambda z, cell: conditional(lik, z, cell, 0.7), paths, 2)
+    assert np.abs(wanted @ right - wanted).max() < 1e-12
+    wrong = stationary(sweep_matrix(lambda z, cell: printed(lik, z, cell, 0.7), paths, 2))
+    assert 0.5 * np.abs(wrong - wanted).sum() == pytest.approx(0.2817380785434396, abs=1e-9)  # reference H
+
+
+def test_the_mixture_over_first_steps_matches_enumeration_of_the_model(reference, enumerated):
+    small = reference["small_model"]
+    _, law = enumerated(np.array(small["lik"])[0], 0.7)
+    assert law == pytest.approx(small["posterior_over_z_lexicographic"], abs=1e-12)
+
+
+# --- forward filtering, backward sampling ------------
+def explicit(seed, steps=4, states=3):
+    rng = np.random.default_rng(seed)
+    matrix = np.zeros((states + 1, 4))
+    matrix[:, :states] = rng.dirichlet(np.ones(states), states + 1)
+    lik = np.zeros((2 * steps, 4))
+    lik[:, :states] = rng.uniform(0.05, 1, (2 * steps, states))
+    return rng, matrix, np.ascontiguousarray(matrix[:states, :].T[:states]), lik
+
+
+def path_law(matrix, lik, states=3):
+    paths = np.array(list(itertools.product(range(states), repeat=len(lik))))
+    p = np.array([matrix[states, z[0]] * lik[0, z[0]] for z in paths])
+    for t in range(1, len(lik)):
+        p *= matrix[paths[:, t - 1], paths[:, t]] * lik[t, paths[:, t]]
+    return paths, p / p.sum()
+
+
+def padded(transposed):
+    out = np.zeros((3, 4))
+    out[:, :3] = transposed[:, :3]
+    return out
+
+
+def test_filter_is_exact():
+    _, matrix, _, lik = explicit(3)
+    filtered = np.zeros_like(lik)
+    forward(lik, 0, 4, 4, matrix, filtered)
+    for first in (0, 4):
+        for t in range(4):
+            paths, p = path_law(matrix, lik[first : first + t + 1])
+            wanted = [p[paths[:, -1] == k].sum() for k in range(3)]
+            got = filtered[first + t, :3] / filtered[first + t].sum()
+            assert got == pytest.approx(wanted, abs=1e-14)
+
+
+@pytest.mark.parametrize("way", ["floats", "logarithms"])
+def test_paths_drawn_backwards_follow_the_exact_law(way):
+    # χ² over 81 paths; accepts the truth with probability 1 − 1e-4, and rejects another transition matrix
+    rng, matrix, transposed, lik = explicit(4)
+    filtered, z, draws = np.zeros_like(lik), np.zeros(8, dtype=np.int64), np.zeros(81)
+    forward(lik, 0, 4, 4, matrix, filtered)
+    for _ in range(8000):
+        if way == "floats":
+            backward(rng, filtered, 0, 4, padded(transposed), z)
+        else:
+            in_log_space(rng, np.log(np.maximum(lik, 1e-30)).astype(np.float32), 0, 4, matrix, z)
+        draws[z[:4] @ [27, 9, 3, 1]] += 1
+    _, p = path_law(matrix, lik[:4])
+    _, other = path_law(explicit(5)[1], lik[:4])
+    limit = 133.1  # the 1 − 1e-4 quantile of χ²₈₀
+    assert ((draws - 8000 * p) ** 2 / (8000 * p)).sum() < limit
+    assert ((draws - 8000 * other) ** 2 / (8000 * other)).sum() > 10 * limit
+
+
+def test_scores_too_far_apart_for_floats_go_through_logarithms():
+    # the likeliest state of every cell is one that the only way in and out of makes impossible in floats
+    states, steps = 3, 3
+    matrix = np.zeros((states + 1, 4))
+    matrix[:, :3] = [[1, 1e-300, 1e-300], [1e-300, 1, 1e-300], [1e-300, 1e-300, 1], [1e-300, 1, 1e-300]]
+    scores = np.zeros((steps, 4), dtype=np.float32)
+    scores[:, 0] = 300.0  # e^900 in total against one transition of 1e-300 = e^-691
+    likelihoods, filtered = np.zeros((steps, 4), dtype=np.float32), np.zeros((steps, 4))
+    weights(scores, states, likelihoods)
+    assert likelihoods[0, 1] == 0.0  # cut
+    z = np.ones(steps, dtype=np.int64)
+    transposed = padded(matrix[:3, :3].T)
+    blocked(np.random.default_rng(0), scores, likelihoods, 1, matrix, transposed, filtered, z)
+    assert z.tolist() == [0, 0, 0]
+
+
+def test_weights_are_exponentials_cut_at_80_nats():
+    rng = np.random.default_rng(8)
+    scores = np.zeros((1000, 8), dtype=np.float32)
+    scores[:, :6] = rng.normal(0, 60, (1000, 6))
+    got = np.full((1000, 8), 7.0, dtype=np.float32)
+    weights(scores, 6, got)
+    shifted = scores[:, :6].astype(float) - scores[:, :6].max(axis=1, keepdims=True)
+    wanted = np.where(shifted > CUT, np.exp(shifted), 0)
+    assert got[:, :6] == pytest.approx(wanted, rel=5e-6)  # shifted is rounded to single precision first
+    assert (got[:, 6:] == 0).all()
