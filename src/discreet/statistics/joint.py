@@ -61,14 +61,15 @@ def _tallied(
     table: Table, by: tuple[str, ...], groups: Sequence[tuple[str, ...]]
 ) -> Callable[[], dict[str, Integers]]:
     """Have each group packed into one integer, in one pass; counting those here takes half as long."""
-    from discreet.tables.engine import batches  # noqa: PLC0415 - Ibis is heavy
+    from discreet.statistics.compiled import tally  # noqa: PLC0415 - heavy, and fails before the charge, if at all
+    from discreet.tables.engine import batches  # noqa: PLC0415
 
     rows, labels = keyed(table, by, groups)
     widths = [[len(each) for each in group] for group in labels]
     stream = batches(rows, BATCH)
 
     def read() -> dict[str, Integers]:
-        cells = _tally(stream(), [prod(each) for each in widths])
+        cells = _counted(stream(), [prod(each) for each in widths], tally)
         margins: dict[str, Integers] = {}
         for group, label, width, count in zip(groups, labels, widths, cells, strict=True):
             key = np.flatnonzero(count)
@@ -79,9 +80,9 @@ def _tallied(
     return read
 
 
-def _tally(stream: Iterator[Any], sizes: Sequence[int]) -> list[Integers]:
-    from discreet.statistics.compiled import tally  # noqa: PLC0415 - numba is heavy
-
+def _counted(
+    stream: Iterator[Any], sizes: Sequence[int], tally: Callable[[Integers, Integers], bool]
+) -> list[Integers]:
     cells = [np.zeros(size, dtype=np.int64) for size in sizes]
     for batch in stream:
         for column, count in zip(batch.columns, cells, strict=True):

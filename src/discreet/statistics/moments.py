@@ -103,6 +103,7 @@ def _streamed(
     clips: Sequence[tuple[float, float, float]],
     ball: Ball,
 ) -> Callable[[], tuple[Integers, Integers, int]]:
+    import discreet.statistics.compiled  # noqa: F401, PLC0415 - fails before the charge, if at all
     from discreet.tables.engine import batches  # noqa: PLC0415
 
     stream, width = batches(rows, BLOCK), len(clips)

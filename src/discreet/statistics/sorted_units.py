@@ -29,6 +29,7 @@ def sortable(table: Table, lattice: Lattice) -> bool:
 
 def kept_values(rows: Any, lattice: Lattice, k: int) -> Callable[[], Integers]:  # noqa: ANN401 - an Ibis table
     """Return a reader of the values q of the rows that count; `rows` has columns UNIT and q."""
+    import discreet.statistics.compiled  # noqa: F401, PLC0415 - fails before the charge, if at all
     from discreet.tables.engine import batches  # noqa: PLC0415 - Ibis is heavy
     from discreet.tables.rows import UNIT  # noqa: PLC0415
 
