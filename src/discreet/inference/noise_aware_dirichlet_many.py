@@ -65,7 +65,7 @@ def moments(
     reach: float,
     tilt: float,
 ) -> tuple[float, float, float]:
-    """K(ln u) = Σ_j ln Σ_s w_j(s)u^s up to a constant, and its two derivatives: the total's mean and variance."""
+    """K(ln u) = Σ_j ln Σ_s w_j(s)u^s up to a constant, and its derivatives, the total's mean and variance."""
     table = np.empty(int(2 * reach) + 4)
     log = mean = variance = 0.0
     for j in range(alpha.size):
