@@ -25,7 +25,7 @@ MODELS = (
     "normal_inverse_wishart",
     "bayesian_linear_regression",
 )
-COUNTED = ("naive_bayes", "bayesian_network")  # models of counts, which name their columns themselves
+COUNTED = ("naive_bayes", "bayesian_network", "mixture")  # models of counts, which name their own columns
 OF_COUNTS = ("noisy_counts", "one_network_sample")  # their mechanisms
 MECHANISMS = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")
 RELATIONS = ("substitute", "add_remove")
