@@ -182,6 +182,12 @@ def test_negative_and_empty_counts_are_allowed_and_said(cells):
     assert fit(full, TRIANGLE, chains=1, sweeps=10, keep=10).notes == ()
 
 
+def test_a_run_too_short_to_judge_is_refused(cells):
+    for wrong in ({"chains": 0}, {"keep": 2}, {"sweeps": 1}):
+        with pytest.raises(ValueError, match="at least one chain of four draws"):
+            fit(cells, TRIANGLE, **wrong)
+
+
 def test_summaries_have_the_shapes_of_the_tables(cells):
     posterior = fit(cells, TRIANGLE, chains=2, sweeps=100, keep=100)
     low, high = np.moveaxis(posterior.interval(0.9)["c"], -1, 0)
@@ -195,3 +201,4 @@ def test_summaries_have_the_shapes_of_the_tables(cells):
     assert posterior.log_likelihood(records) == pytest.approx(posterior.log_predictive(records).mean())
     assert posterior.marginal(["c"]).sum() == pytest.approx(1, rel=1e-6)
     assert set(posterior.synthetic(5, SeededSource(1))) == {"a", "b", "c"}
+    assert posterior.prior().mean()["b"] == pytest.approx(np.full((2, 2), 0.5))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.bayes_net_chain import Chain, Problem, layout_of, noise_of, size_of
+from discreet.inference.bayes_net_chain import Chain, Problem, check_length, layout_of, noise_of, size_of
 from discreet.inference.bayes_net_posterior import (
     NetworkDirichlet,
     NetworkDraws,
@@ -68,6 +68,7 @@ def fit(
 
     n private: flat prior on it, up to 12 standard deviations above the noisy totals.
     """
+    check_length(chains, sweeps, keep)
     problem, n = posed(cells, model)
     total = sweeps or int(np.clip(MOVES // max(n, 1), FEWEST, MOST))
     kept = min(keep, total)

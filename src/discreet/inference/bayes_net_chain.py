@@ -97,6 +97,14 @@ class Chain:
         redraw(self.theta, self.chances, prior, self.problem.noisy, self.residual, self.problem.layout, v)
 
 
+def check_length(chains: int, sweeps: int | None, keep: int) -> None:
+    """Refuse a run whose chains could not say how far to trust them."""
+    if not (chains >= 1 and keep >= 4 and (sweeps is None or sweeps >= 4)):
+        raise ValueError(
+            f"a fit needs at least one chain of four draws, got chains={chains}, sweeps={sweeps}, keep={keep}"
+        )
+
+
 def size_of(cells: NoisyCells) -> tuple[int, int]:
     """(n to start from, most that is thought possible): n itself where it is public."""
     if cells.n is not None:

@@ -64,6 +64,10 @@ class NetworkPosterior(ABC):
     def marginal(self, columns: Sequence[str]) -> Floats:
         """Posterior-predictive probability of the joint values of some columns, exact in the network."""
 
+    def prior(self) -> NetworkDirichlet:
+        """Return the same without data."""
+        return NetworkDirichlet(self.model, np.full(self.model.size, float(self.model.prior)), "prior")
+
     def sample(self, size: int, source: Source | None = None) -> Tables:
         """Draws of the whole network: node → (size, parents…, node)."""
         return tables(self.model, self.flat(size, source))

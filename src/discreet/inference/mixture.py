@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.inference.bayes_net import public_source
-from discreet.inference.bayes_net_chain import Problem, layout_of, noise_of, size_of
+from discreet.inference.bayes_net_chain import Problem, check_length, layout_of, noise_of, size_of
 from discreet.inference.mixture_chain import Evidence, MixtureChain
 from discreet.inference.mixture_posterior import MixturePosterior
 
@@ -93,6 +93,7 @@ def _exactly(reading: str, counts: NDArray[np.int64], model: Mixture) -> Evidenc
 def _posterior(
     evidence: Evidence, source: Source, chains: int, sweeps: int | None, keep: int
 ) -> MixturePosterior:
+    check_length(chains, sweeps, keep)
     total = sweeps or int(np.clip(MOVES // max(evidence.n, 1), FEWEST, MOST))
     lengths = total // 2, min(keep, total), max(total // min(keep, total), 1)
     runs = [_chain(evidence, int(seed), lengths) for seed in source.words(chains)]
