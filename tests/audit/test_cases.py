@@ -43,6 +43,10 @@ PROFILE_FACTOR = {
     "noisy_counts/gaussian": EXACT,
     "noisy_counts/discrete_gaussian": 2.1,
     "gaussian_query": 2.0,
+    "ornstein_uhlenbeck": EXACT,
+    "tiered_gaussian": EXACT,
+    "tiered_gaussian/outer": EXACT,
+    "noisy_projected_sgd": 1.001,  # rounding is paid for
     "barker": EXACT,
     "metropolis": EXACT,
     "mixture_gibbs": 6,  # three blocks are charged one after the other, at their worst priors
@@ -73,6 +77,11 @@ PURE_SHARE = {
     "one_posterior_sample/beta": 0.999,
     "one_posterior_sample/dirichlet": 0.79,  # a proved bound, not an equality, for d ≥ 3
     "laplace_query": 0.999,
+    "two_profile_bit": 0.999,
+    "one_bit_cluster": 0.999,
+    "smooth_one_bit": 0.999,
+    "smooth_categorical": 0.999,
+    "smooth_categorical/largest_error": 0.999,
     "annealed_importance/noisy_weights": 0.999,
     "one_network_sample": 0.96,  # nodes are bounded apart: no data set is worst for all of them at once
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.audit.cases_choice import CHOICE_CASES
 from discreet.audit.cases_counts import COUNT_CASES
+from discreet.audit.cases_local import LOCAL_CASES
 from discreet.audit.cases_mcmc import MCMC_CASES
 from discreet.audit.cases_median import MEDIAN_CASES
 from discreet.audit.cases_network import NETWORK_CASES
@@ -27,4 +28,5 @@ CASES: dict[str, Callable[[], Case]] = {
     **COUNT_CASES,
     **NETWORK_CASES,
     **MCMC_CASES,
+    **LOCAL_CASES,
 }

@@ -15,7 +15,7 @@ from discreet.mechanisms.basic import BasicMechanism
 from discreet.mechanisms.checks import positive, reals, whole
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.privacy.certified import Exact, ball
-from discreet.sampling.lazy import Lazy, Tape, nearest
+from discreet.sampling.lazy import Uniform, nearest
 from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
     from discreet.privacy.guarantees import GaussianDP
     from discreet.sampling.source import Source
+
+HALF = np.uint64(2**63)
+DOUBT = 2.0**-10  # of a cell: doubles are good to 1e-6 of one, since a cell is 2^-20 of σ
+RARE = 2**32  # the unread bits of a word matter only this far out in the tail
 
 
 @final
@@ -133,29 +137,45 @@ class TieredGaussian(BasicMechanism):
     def release(self, value: ArrayLike, source: Source | None = None) -> tuple[Any, ...]:
         """Return one noisy copy of the value for each audience."""
         flat, shape = reals(value, "the value")
-        tape = Tape(source or SYSTEM)
-        drawn = np.array([self._chain(center, tape) for center in flat])
+        drawn = self._chains(flat, source or SYSTEM)
         return tuple(drawn[:, k].reshape(shape)[()] for k in range(len(self.sigmas)))
 
     def releases(self, value: Exact, size: int, source: Source | None = None) -> NDArray[np.float64]:
         """Every row holds the tiers of one release."""
-        tape, (center,) = Tape(source or SYSTEM), reals(np.asarray(value, dtype=object), "the value")[0]
-        return np.array([self._chain(center, tape) for _ in range(size)])
+        (center,), _ = reals(np.asarray(value, dtype=object), "the value")
+        return self._chains([center] * size, source or SYSTEM)
 
     def hockey_stick(self, value: Exact, neighbour: Exact, epsilon: Exact) -> float:
         return self.tier(0).hockey_stick(value, neighbour, epsilon)
 
-    def _chain(self, center: Fraction, tape: Tape) -> list[float]:
+    def _chains(self, centers: list[Fraction], source: Source) -> NDArray[np.float64]:
+        """Round in doubles where they leave no doubt; elsewhere on the same bits in ball arithmetic."""
+        from scipy.special import ndtri  # noqa: PLC0415 - a guess, decided apart
+
+        words = source.words(len(centers) * len(self.sigmas)).reshape(len(centers), -1)
         squares = [Fraction(0), *(Fraction(s) ** 2 for s in self.sigmas)]
-        steps = [_normal(tape, b - a) for a, b in pairwise(squares)]
-        return [self._rounded(center, steps[: k + 1]) for k in range(len(steps))]
+        steps = [b - a for a, b in pairwise(squares)]
+        tail = np.minimum(words, ~words)
+        z = np.where(words < HALF, 1, -1) * ndtri((tail.astype(np.float64) + 0.5) * 2.0**-64)
+        sums = np.cumsum(z * [math.sqrt(step) for step in steps], axis=1)
+        whole_steps = [(c / self._grid).__floor__() for c in centers]
+        rest = np.array([float(c / self._grid - k) for c, k in zip(centers, whole_steps, strict=True)])
+        cells = rest[:, None] + sums / float(self._grid)
+        clear = (np.abs(cells - np.floor(cells) - 0.5) > DOUBT) & (np.minimum.accumulate(tail, axis=1) > RARE)
+        found = np.floor(cells + 0.5)
+        for i, k in zip(*np.nonzero(~clear), strict=True):
+            uniforms = [Uniform(source, int(w)) for w in words[i, : k + 1]]
+            found[i, k] = _cell(centers[i] / self._grid - whole_steps[i], uniforms, steps, self._grid)
+        offsets = np.array([float(k * self._grid) for k in whole_steps])
+        return offsets[:, None] + found * float(self._grid)
 
-    def _rounded(self, center: Fraction, parts: list[Lazy[arb]]) -> float:
-        g = self._grid
-        return float(nearest(lambda: (ball(center) + sum((z() for z in parts), arb(0))) / ball(g)) * g)
 
-
-def _normal(tape: Tape, variance: Fraction) -> Lazy[arb]:
-    """√v·Φ⁻¹(U), known as far as asked; the sum of two may be decided on more bits than either."""
-    u = tape.uniform()
-    return Lazy(lambda: (2 * ball(variance)).sqrt() * (2 * u() - 1).erfinv())
+def _cell(rest: Fraction, uniforms: list[Uniform], steps: list[Fraction], grid: Fraction) -> int:
+    """⌊rest + Σ √v·Φ⁻¹(U)/g + ½⌋ of the ideal reals."""
+    parts = list(zip(uniforms, steps, strict=False))
+    return nearest(
+        lambda: (
+            ball(rest)
+            + sum(((2 * ball(v)).sqrt() * (2 * u() - 1).erfinv() for u, v in parts), arb(0)) / ball(grid)
+        )
+    )

@@ -115,6 +115,21 @@ class NoisyProjectedSGD(Mechanism):
             w = self._trained(w, rows, answers, bits)
         return self._trained(w, *self._appended(public), bits)
 
+    def releases(self, value: Records, size: int, source: Source | None = None) -> Floats:
+        """`size` independent results for one data set in a public order, at `size` times the price."""
+        rows, answers = clipped(value, self.loss)
+        walk, settings = _walk(self.loss), (float(self.run.step), self.loss.penalty, self.radius)
+        shape = (size, self.run.passes, *rows.shape)
+        noise = self._noise(math.prod(shape), source or SYSTEM).reshape(shape)
+        drawn = np.zeros((size, self.dimension))
+        for i, each in enumerate(noise):
+            for one in each:
+                drawn[i] = walk(self.loss.gradient, drawn[i], rows, answers, one, settings)
+        return drawn
+
+    def _noise(self, size: int, source: Source) -> Floats:
+        return exact.normal(source, 0, self.run.sigma**2, size, _grid(self.run))
+
     def _appended(self, public: Records | None) -> tuple[Floats, Floats]:
         rows, answers = clipped(public or (np.zeros((0, self.dimension)), np.zeros(0)), self.loss)
         if rows.shape != (self.run.public_steps, self.dimension):
@@ -129,7 +144,7 @@ class NoisyProjectedSGD(Mechanism):
         block = max(1, BLOCK // self.dimension)
         for start in range(0, len(rows), block):
             x, y = rows[start : start + block], answers[start : start + block]
-            noise = exact.normal(source, 0, self.run.sigma**2, x.size, _grid(self.run)).reshape(x.shape)
+            noise = self._noise(x.size, source).reshape(x.shape)
             w = walk(self.loss.gradient, w, x, y, noise, settings)
         return w
 

@@ -35,6 +35,13 @@ _HOME = {
     "statistical_query": "statistical_query:StatisticalQuery",
     "laplace_query": "statistical_query:LaplaceQuery",
     "gaussian_query": "statistical_query:GaussianQuery",
+    "two_profile_bit": "profile_bits:TwoProfileBit",
+    "one_bit_cluster": "profile_bits:OneBitCluster",
+    "smooth_one_bit": "profile_bits:SmoothOneBit",
+    "smooth_categorical": "profile_categorical:SmoothCategorical",
+    "ornstein_uhlenbeck": "diffusion:OrnsteinUhlenbeck",
+    "tiered_gaussian": "diffusion:TieredGaussian",
+    "noisy_projected_sgd": "noisy_projected_sgd:NoisyProjectedSGD",
 }
 # What privatise may be asked for, by what it is the posterior of; the default first.
 OF_FAMILIES = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")

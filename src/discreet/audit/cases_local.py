@@ -1,0 +1,186 @@
+"""Cases of profile mechanisms, diffusions and noisy SGD."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.audit import profiles
+from discreet.audit.case import Case
+from discreet.audit.cases_noise import repeated
+from discreet.mechanisms.diffusion import OrnsteinUhlenbeck, TieredGaussian
+from discreet.mechanisms.noisy_projected_sgd import NoisyProjectedSGD, rounding
+from discreet.mechanisms.profile import chosen
+from discreet.mechanisms.profile_bits import OneBitCluster, SmoothOneBit, TwoProfileBit
+from discreet.mechanisms.profile_categorical import LARGEST_ERROR, SmoothCategorical
+from discreet.mechanisms.sgd_losses import Loss
+from discreet.privacy.noisy_sgd import NoisySGD
+from discreet.privacy.profiles import ProfileGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from discreet.audit.case import Runs
+    from discreet.mechanisms.profile import ProfileMechanism
+    from discreet.privacy.guarantee import Guarantee
+
+    Floats = NDArray[np.float64]
+
+TWO = ProfileGraph.chain([Fraction(1, 10), Fraction(7, 10)])
+CHAIN = ProfileGraph.chain([Fraction(i, 5) for i in range(6)])
+CATEGORIES = ProfileGraph.chain(
+    [[Fraction(x, 10) for x in law] for law in ((2, 3, 4, 1), (3, 3, 3, 1), (4, 4, 1, 1))]
+)
+
+
+def observed(mechanism: ProfileMechanism, place: int) -> Runs:
+    """Observations of one profile, each randomised: what an onlooker sees."""
+    law = mechanism.graph.profiles[place]
+    return lambda runs, source: np.asarray(
+        mechanism.release(chosen(law, source.words(runs)), source, profile=place)
+    )
+
+
+def worst_edge(mechanism: ProfileMechanism) -> tuple[int, int, int]:
+    """(i, j, y) with the largest q_i(y)/q_j(y), by trying them all in doubles."""
+    laws = np.array(mechanism.outputs, dtype=np.float64)
+    both = [pair for i, j in mechanism.graph.edges for pair in ((i, j), (j, i))]
+    return max(
+        ((i, j, y) for i, j in both for y in range(laws.shape[1])),
+        key=lambda at: laws[at[0], at[2]] / laws[at[1], at[2]],
+    )
+
+
+def profile_case(name: str, mechanism: ProfileMechanism, claim: Guarantee, epsilon: float) -> Case:
+    i, j, y = worst_edge(mechanism)
+    laws = np.array(mechanism.outputs, dtype=np.float64)
+    return Case(
+        name,
+        claim,
+        epsilon,
+        observed(mechanism, i),
+        observed(mechanism, j),
+        lambda seen: seen == y,
+        profiles.finite(laws[i], laws[j]),
+    )
+
+
+def _whole(name: str, mechanism: ProfileMechanism) -> Case:
+    return profile_case(name, mechanism, mechanism.guarantee, float(mechanism.guarantee.loss))
+
+
+def two_profile_bit() -> Case:
+    return _whole("two_profile_bit", TwoProfileBit.solve(TWO, 0.5))
+
+
+def one_bit_cluster() -> Case:
+    return _whole("one_bit_cluster", OneBitCluster.solve(CHAIN, 0.5))
+
+
+def smooth_one_bit() -> Case:
+    return _whole("smooth_one_bit", SmoothOneBit.solve(CHAIN, 0.5))
+
+
+def smooth_categorical() -> Case:
+    return _whole("smooth_categorical", SmoothCategorical.solve(CATEGORIES, 0.5))
+
+
+def smooth_categorical_matrices() -> Case:
+    mechanism = SmoothCategorical.solve(CATEGORIES, 0.5, objective=LARGEST_ERROR)
+    return _whole("smooth_categorical/largest_error", mechanism)
+
+
+def ornstein_uhlenbeck() -> Case:
+    mechanism = OrnsteinUhlenbeck(1, 1, 0.25)
+    return Case(
+        "ornstein_uhlenbeck",
+        mechanism.guarantee,
+        1.0,
+        repeated(mechanism, 1),
+        repeated(mechanism, 0),
+        lambda y: y > 1.5 * 0.25,
+        profiles.normal(1.0),
+    )
+
+
+def tiered_gaussian() -> Case:
+    """All tiers together: the likelihood ratio is that of the first, whatever the others say."""
+    mechanism = TieredGaussian(1, (1, 1.5, 4))
+    return Case(
+        "tiered_gaussian",
+        mechanism.guarantee,
+        1.0,
+        repeated(mechanism, 1),
+        repeated(mechanism, 0),
+        lambda y: y[:, 0] > 1.5,
+        profiles.normal(1.0),
+    )
+
+
+def tiered_gaussian_outer() -> Case:
+    """Take the second audience alone, under its own promise."""
+    mechanism = TieredGaussian(1, (1, 2))
+    return Case(
+        "tiered_gaussian/outer",
+        mechanism.tier(1).guarantee,
+        0.5,
+        repeated(mechanism, 1),
+        repeated(mechanism, 0),
+        lambda y: y[:, 1] > 0.5 + 0.5 * 4,
+        profiles.normal(0.5),
+    )
+
+
+def linear(w: Floats, x: Floats, y: float) -> Floats:
+    """Gradient of −y·x·w, which does not depend on w: the law of the last iterate is normal."""
+    del w
+    return np.asarray(-y * x)
+
+
+def sgd(sigma: float, n: int) -> NoisyProjectedSGD:
+    loss = Loss(linear, lipschitz=1.0, smooth=1e-9, norm=1.0)
+    run = NoisySGD(n=n, step=1.0, sigma=sigma, lipschitz=1, smooth=Fraction(1e-9))
+    paid = run.rounded(rounding(loss, run, 1e3, 1))
+    return NoisyProjectedSGD(loss=loss, radius=1e3, dimension=1, run=paid)
+
+
+def sgd_case(name: str, mechanism: NoisyProjectedSGD, claim: Guarantee, place: int) -> Case:
+    """Compare answers of 1 with −1 at one place: the last iterates are 2 apart, of variance nσ²."""
+    n, mu = mechanism.run.n, 2 / (float(mechanism.run.sigma) * math.sqrt(mechanism.run.n))
+    rows, plus = np.ones((n, 1)), np.ones(n)
+    minus = plus.copy()
+    minus[place] = -1
+    cut = n - 1 + math.sqrt(n) * float(mechanism.run.sigma) * (0.5 / mu)  # (y − midpoint)·μ/spread > ε = ½
+    return Case(
+        name,
+        claim,
+        0.5,
+        lambda runs, source: mechanism.releases((rows, plus), runs, source)[:, 0],
+        lambda runs, source: mechanism.releases((rows, minus), runs, source)[:, 0],
+        lambda w: w > cut,
+        profiles.normal(mu),
+    )
+
+
+def noisy_projected_sgd() -> Case:
+    """Hide the first of three records by two later steps: exact for a linear loss."""
+    mechanism = sgd(2.0, 3)
+    return sgd_case("noisy_projected_sgd", mechanism, mechanism.run.at_index(1), 0)
+
+
+LOCAL_CASES: dict[str, Callable[[], Case]] = {
+    "two_profile_bit": two_profile_bit,
+    "one_bit_cluster": one_bit_cluster,
+    "smooth_one_bit": smooth_one_bit,
+    "smooth_categorical": smooth_categorical,
+    "smooth_categorical/largest_error": smooth_categorical_matrices,
+    "ornstein_uhlenbeck": ornstein_uhlenbeck,
+    "tiered_gaussian": tiered_gaussian,
+    "tiered_gaussian/outer": tiered_gaussian_outer,
+    "noisy_projected_sgd": noisy_projected_sgd,
+}

@@ -1,0 +1,127 @@
+"""Broken twins of profile mechanisms, diffusions and noisy SGD: BROKEN ON PURPOSE, never for use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.audit import profiles
+from discreet.audit.case import Case
+from discreet.audit.cases_local import (
+    CATEGORIES,
+    CHAIN,
+    TWO,
+    profile_case,
+    sgd,
+    sgd_case,
+    tiered_gaussian,
+)
+from discreet.audit.cases_noise import repeated
+from discreet.audit.twin import BOTH, Twin
+from discreet.mechanisms.diffusion import OrnsteinUhlenbeck, TieredGaussian
+from discreet.mechanisms.profile_bits import Flips, OneBitCluster, SmoothOneBit, TwoProfileBit
+from discreet.mechanisms.profile_categorical import KeepOrRedraw, SmoothCategorical
+from discreet.privacy.guarantee import PROFILE
+from discreet.privacy.guarantees import GaussianDP, PureDP
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.audit.case import Runs
+    from discreet.sampling.source import Source
+
+CLAIM = PureDP(0.5, relation=PROFILE)
+
+
+def half_the_flips() -> Case:
+    honest = TwoProfileBit.solve(TWO, 0.5)
+    broken = replace(honest, kernels=Flips.of([a / 2 for a in honest.flip]))
+    return profile_case("two_profile_bit/half_the_flips", broken, CLAIM, 0.5)
+
+
+def least_of_the_edges() -> Case:
+    """Flip for a far smaller edge than the component's largest."""
+    honest = OneBitCluster.solve(CHAIN, 0.5)
+    broken = replace(honest, kernels=Flips.of([0.2 * a for a in honest.flip]))
+    return profile_case("one_bit_cluster/least_of_the_edges", broken, CLAIM, 0.5)
+
+
+def too_few_flips() -> Case:
+    """Flip less than the program asks for."""
+    honest = SmoothOneBit.solve(CHAIN, 0.5)
+    broken = replace(honest, kernels=Flips.of([0.01 + 0.3 * a for a in honest.flip]))
+    return profile_case("smooth_one_bit/too_few_flips", broken, CLAIM, 0.5)
+
+
+def one_redraw_for_all() -> Case:
+    """Every profile draws afresh from the first one's law."""
+    kernels = SmoothCategorical.solve(CATEGORIES, 0.5).kernels
+    assert isinstance(kernels, KeepOrRedraw)
+    broken = SmoothCategorical(CATEGORIES, replace(kernels, redraw=(kernels.redraw[0],) * 3))
+    return profile_case("smooth_categorical/one_redraw_for_all", broken, CLAIM, 0.5)
+
+
+def noise_shrunk_only() -> Case:
+    """Shrink the noise, and not the answer."""
+    broken = OrnsteinUhlenbeck(1, Fraction(1, 4), 1)
+    return Case(
+        "ornstein_uhlenbeck/noise_shrunk_only",
+        GaussianDP(1),
+        1.0,
+        repeated(broken, 1),
+        repeated(broken, 0),
+        lambda y: y > 0.5 + 1 / 16,
+        profiles.normal(4.0),
+    )
+
+
+def fresh_noise_for_each() -> Case:
+    """Independent noise for each audience: together they average it away."""
+    made = TieredGaussian(1, (1, 1.5, 4))
+    precision = np.array([1.0, 1 / 1.5**2, 1 / 16])
+
+    def runs(value: int) -> Runs:
+        def drawn(size: int, source: Source) -> NDArray[np.float64]:
+            return np.column_stack([made.tier(k).releases(value, size, source) for k in range(3)])
+
+        return drawn
+
+    mu = float(np.sqrt(precision.sum()))
+    return replace(
+        tiered_gaussian(),
+        name="tiered_gaussian/fresh_noise_for_each",
+        left=runs(1),
+        right=runs(0),
+        event=lambda y: y @ precision > precision.sum() / 2 + 1.0,
+        exact_delta=profiles.normal(mu),
+    )
+
+
+def claims_the_first_for_the_last() -> Case:
+    """Give the promise of the first record to all: here to one in a run of one step, which nothing hides."""
+    broken = sgd(2.0, 1)
+    return sgd_case("noisy_projected_sgd/first_for_all", broken, sgd(2.0, 3).run.at_index(1), 0)
+
+
+LOCAL_TWINS: dict[str, Twin] = {
+    "two_profile_bit/half_the_flips": Twin("two_profile_bit", "half the flips", BOTH, half_the_flips),
+    "one_bit_cluster/least_of_the_edges": Twin(
+        "one_bit_cluster", "a smaller edge's flip for all", BOTH, least_of_the_edges
+    ),
+    "smooth_one_bit/too_few_flips": Twin("smooth_one_bit", "fewer flips than asked for", BOTH, too_few_flips),
+    "smooth_categorical/one_redraw_for_all": Twin(
+        "smooth_categorical", "one law to draw afresh from", BOTH, one_redraw_for_all
+    ),
+    "ornstein_uhlenbeck/noise_shrunk_only": Twin(
+        "ornstein_uhlenbeck", "the answer is not shrunk", BOTH, noise_shrunk_only
+    ),
+    "tiered_gaussian/fresh_noise_for_each": Twin(
+        "tiered_gaussian", "independent noise for each audience", BOTH, fresh_noise_for_each
+    ),
+    "noisy_projected_sgd/first_for_all": Twin(
+        "noisy_projected_sgd", "the first record's promise for all", BOTH, claims_the_first_for_the_last
+    ),
+}
