@@ -30,7 +30,7 @@ def log_path(z, alpha, states):
 
 @pytest.fixture(scope="session")
 def enumerated():
-    """Posterior over all paths of one chain: lik (T, K) → (paths, probabilities), transitions integrated out"""
+    """Posterior over all paths of one chain, transitions integrated out: lik (T, K) → (paths, law)"""
 
     def law(lik, alpha):
         steps, states = lik.shape

@@ -11,7 +11,7 @@ from discreet.inference.hmm_kernels import CUT, weights
 
 
 def conditional(lik, z, cell, alpha):
-    """What z[cell] is drawn from: every other cell is held where it is by a likelihood that allows no other."""
+    """What z[cell] is drawn from: the others are held where they are by likelihoods that allow no other."""
     chains, steps, states = lik.shape
     held = np.zeros((chains * steps, 4))
     held[np.arange(z.size), z] = 1.0

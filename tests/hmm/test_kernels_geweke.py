@@ -1,7 +1,7 @@
-"""Getting it right [Geweke 2004]: data drawn given the chain, the chain moved given the data, and round again.
+"""Getting it right [Geweke 2004]: data drawn given the chain, the chain moved given the data, round again.
 
-Then (θ, λ, z) must keep its prior law. Every |z-score| is held below 4.5 (6 statistics, two-sided: a false alarm
-once in 2.5e4 runs of a test), with the variance of means from 50 batches; a broken twin must exceed 6.
+Then (θ, λ, z) must keep its prior law. Every |z-score| is held below 4.5 (6 statistics, two-sided: a false
+alarm once in 2.5e4 runs of a test), with the variance of means from 50 batches; a broken twin must exceed 6.
 """
 
 import numpy as np
@@ -64,7 +64,7 @@ def counts_given(rng, z, theta):
 
 def run_counts(kernel, power, rounds=4000):
     rng = np.random.default_rng(7)
-    z, theta, rate = prior(rng)
+    z, theta, _ = prior(rng)
     emissions = CountEmissions.of(MODEL, np.zeros((CELLS, 5)))
     emissions.log_theta[...] = np.log(theta)
     chain, seen = Chain.start(emissions, kernel, rng, z), []

@@ -1,0 +1,121 @@
+"""The law of a noisy count with the count summed out; and calibration of what is concluded from it."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import poisson
+
+from discreet.inference.hmm_noise import log_f, noise_table
+from discreet.inference.hmm_noise_aware import SIZE_SHAPE, NoisyData, NoisyEmissions
+from discreet.inference.hmm_state import Chain, CountEmissions
+from discreet.inference.noise_aware_noise import NoiseLaw
+from discreet.models.hidden_markov import HiddenMarkov
+
+
+def summed(law, y, mu):
+    x = np.arange(int(mu + 40 * np.sqrt(mu) + max(y, 0) + 60))
+    noise = law.log_density(y - x) if law.discrete else law.log_between(y - x - 0.5, y - x + 0.5)
+    return logsumexp(poisson.logpmf(x, mu) + noise)
+
+
+@pytest.mark.parametrize("kind", ["discrete_laplace", "discrete_gaussian", "laplace", "gaussian"])
+@pytest.mark.parametrize("scale", [0.7, 3.0, 100.0])
+def test_table_agrees_with_the_sum_over_all_counts(kind, scale):
+    law, rng = NoiseLaw(kind, scale), np.random.default_rng(3)
+    ys = np.unique(
+        np.concatenate([np.arange(-5, 6), rng.integers(-int(5 * scale), int(200 + 5 * scale), 30)])
+    )
+    table = noise_table(law, ys)
+    rows = rng.integers(0, len(ys), 150).astype(np.int32)
+    u = np.sqrt(np.maximum(ys[rows] + scale * rng.normal(size=150), 0)) + np.abs(rng.normal(size=150))
+    got = np.zeros(150)
+    log_f(rows, u, table.pieces, table.base, table.first, table.length, table.ends, got)
+    wanted = np.array([summed(law, ys[r], x * x) for r, x in zip(rows, u, strict=True)])
+    assert np.abs(got - wanted).max() < 2e-3
+    assert np.median(np.abs(got - wanted)) < 1e-4
+
+
+def test_beyond_the_table_the_law_only_falls():
+    law, out = NoiseLaw("discrete_laplace", 2.0), np.zeros(50)
+    table = noise_table(law, np.array([40]))
+    u = np.linspace(12, 200, 50)
+    log_f(
+        np.zeros(50, dtype=np.int32), u, table.pieces, table.base, table.first, table.length, table.ends, out
+    )
+    assert (np.diff(out) < 0).all()
+    assert np.isfinite(out).all()
+
+
+# --- simulation-based calibration [Talts et al. 2018] ------------
+MODEL = HiddenMarkov(
+    states=2, chain="r", step="t", features=("a", "b"), transition=1, emission=1, sizes=(3, 4, 3, 2)
+)
+LAW, MEAN, CELLS, SETS, BINS = NoiseLaw("discrete_laplace", 3.0), 20.0, 12, 150, 10
+
+
+def simulated(rng, *, shared):
+    """θ of the cells, and noisy counts; `shared`: the features of a cell count the same records, as they do"""
+    rows = rng.dirichlet(np.ones(2), 3)
+    z = np.zeros(CELLS, dtype=np.int64)
+    for c in range(CELLS):
+        z[c] = rng.random() < rows[2 if c % 4 == 0 else z[c - 1], 1]
+    theta = np.concatenate([rng.dirichlet(np.ones(k), 2) for k in (3, 2)], axis=1)
+    rate = rng.gamma(SIZE_SHAPE, MEAN / SIZE_SHAPE, CELLS)
+    if shared:
+        records = rng.poisson(rate)
+        parts = [rng.multinomial(records, part[z]) for part in np.split(theta, [3], axis=1)]
+        counts = np.concatenate(parts, axis=1)
+    else:
+        counts = rng.poisson(rate[:, None] * theta[z])
+    q = np.exp(-1 / LAW.scale)
+    noise = rng.geometric(1 - q, counts.shape) - rng.geometric(1 - q, counts.shape)
+    return theta[z], (counts + noise).astype(float)
+
+
+def noise_aware(noisy):
+    return NoisyEmissions.of(MODEL, NoisyData.of(MODEL, noisy, [LAW, LAW], MEAN))
+
+
+def naive(noisy):
+    return CountEmissions.of(MODEL, np.maximum(noisy, 0))
+
+
+def ranks(read, *, shared, sets=SETS):
+    """Rank of the true θ_{z_c,j} among 19 thinned draws of it, for cell 0 value 0 and cell 5 value 3"""
+    rng, found = np.random.default_rng(21), []
+    for _ in range(sets):
+        truth, noisy = simulated(rng, shared=shared)
+        chain = Chain.start(read(noisy), "ffbs", rng, rng.integers(0, 2, CELLS))
+        draws = []
+        for sweep in range(60 + 19 * 10):
+            if sweep == 60:
+                chain.emissions.settle()
+            chain.sweep()
+            if sweep >= 60 and sweep % 10 == 0:
+                of_cell = np.exp(chain.emissions.log_theta)[chain.z]
+                draws.append([of_cell[0, 0], of_cell[5, 3]])
+        found.append((np.array(draws) < [truth[0, 0], truth[5, 3]]).sum(axis=0))
+    return np.array(found)
+
+
+def chi_square(rank):
+    seen = np.bincount(rank // 2, minlength=BINS)
+    return float(((seen - len(rank) / BINS) ** 2 / (len(rank) / BINS)).sum())
+
+
+LIMIT = 33.7  # the 1 − 1e-4 quantile of χ²₉
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_noise_aware_ranks_are_uniform(shared):
+    # the second case is not the model's own law but the world's: the features of a cell count the same records
+    found = ranks(noise_aware, shared=shared)
+    assert max(chi_square(found[:, i]) for i in (0, 1)) < LIMIT
+    inside = ((found >= 1) & (found <= 18)).mean()  # the 90 % interval of 19 draws
+    assert 0.84 < inside < 0.95  # 300 indicators of mean .9: ±3 standard errors
+
+
+def test_naive_ranks_are_not():
+    found = ranks(naive, shared=True)
+    assert max(chi_square(found[:, i]) for i in (0, 1)) > 2 * LIMIT
+    assert ((found >= 1) & (found <= 18)).mean() < 0.84
