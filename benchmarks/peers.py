@@ -50,7 +50,7 @@ def cells(path):
 
 def moments(path):
     x = pd.read_parquet(path, columns=XS).to_numpy()
-    x *= (4 / np.maximum(np.linalg.norm(x, axis=1), 4))[:, None]
+    x = x * (4 / np.maximum(np.linalg.norm(x, axis=1), 4))[:, None]
     x.T @ x
 
 
