@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 
-from discreet.families.family import records, table_size
+from discreet.families.family import public_size, table_size
 from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.checks import positive
 from discreet.mechanisms.mechanism import Mechanism
@@ -54,12 +54,7 @@ class NoisyCounts(Mechanism):
     relation: Relation = SUBSTITUTE
 
     def __post_init__(self) -> None:
-        if self.relation is ADD_REMOVE and self.n is not None:
-            raise ValueError(
-                "under ADD_REMOVE the number of records is private: leave n out, or use SUBSTITUTE"
-            )
-        if self.relation is SUBSTITUTE:
-            object.__setattr__(self, "n", records(self.n))
+        object.__setattr__(self, "n", public_size(self.relation, self.n))
         object.__setattr__(self, "scales", tuple(self.scales))
         if len(self.scales) != len(self.model.layout):
             raise ValueError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 
-from discreet.families.family import Family, Sensitivity, records, table_size
+from discreet.families.family import Family, Sensitivity, public_size, table_size
 from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
@@ -61,12 +61,7 @@ class NoisyStatistics(Mechanism):
     noise_both_counts: bool = False
 
     def __post_init__(self) -> None:
-        if self.relation is ADD_REMOVE and self.n is not None:
-            raise ValueError(
-                "under ADD_REMOVE the number of records is private: leave n out, or use SUBSTITUTE"
-            )
-        if self.relation is SUBSTITUTE:
-            object.__setattr__(self, "n", records(self.n))
+        object.__setattr__(self, "n", public_size(self.relation, self.n))
         _ = self.noiser
 
     @classmethod

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
-from discreet.families.family import Family, records, table_size
+from discreet.families.family import Family, public_size, table_size
 from discreet.families.parameters import rational
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.ops_laws import SimplexPrior, Temper, TruncatedPosterior, simplex_prior
@@ -57,12 +57,7 @@ class OnePosteriorSample(Mechanism):
             raise ValueError(
                 f"temperature must be at least 1 (1 is the posterior itself), got {self.temperature!r}"
             )
-        if self.relation is ADD_REMOVE and self.n is not None:
-            raise ValueError(
-                "under ADD_REMOVE the number of records is private: leave n out, or use SUBSTITUTE"
-            )
-        if self.relation is SUBSTITUTE:
-            object.__setattr__(self, "n", records(self.n))
+        object.__setattr__(self, "n", public_size(self.relation, self.n))
         d = len(self.prior.entries)
         if not rational(self.truncation, what="truncation") * d < 1:
             raise ValueError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
-from discreet.families.family import records, table_size
+from discreet.families.family import public_size, records, table_size
 from discreet.families.parameters import rational
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.ops_temperature import affordable_loss, least_temperature
@@ -68,12 +68,7 @@ class OneNetworkSample(Mechanism):
             )
         if not rational(self.temperature, what="temperature") >= 1:
             raise ValueError(f"temperature must be at least 1, got {self.temperature!r}")
-        if self.relation is ADD_REMOVE and self.n is not None:
-            raise ValueError(
-                "under ADD_REMOVE the number of records is private: leave n out, or use SUBSTITUTE"
-            )
-        if self.relation is SUBSTITUTE:
-            object.__setattr__(self, "n", records(self.n))
+        object.__setattr__(self, "n", public_size(self.relation, self.n))
         if not rational(self.truncation, what="truncation") * (k := max(self.model.sizes)) < 1:
             raise ValueError(
                 f"truncation must be below 1/{k}: a column has {k} codes, and all their probabilities must "

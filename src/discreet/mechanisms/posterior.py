@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
-from discreet.families.family import Family, records, table_size
+from discreet.families.family import Family, public_size, table_size
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.privacy.certified import Exact, PrecisionError
 from discreet.privacy.composition import compose
@@ -45,12 +45,7 @@ class PosteriorDraw(Mechanism):
     relation: Relation = field(default=SUBSTITUTE, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.relation is ADD_REMOVE and self.n is not None:
-            raise ValueError(
-                "under ADD_REMOVE the number of records is private: leave n out, or use SUBSTITUTE"
-            )
-        if self.relation is SUBSTITUTE:
-            object.__setattr__(self, "n", records(self.n))
+        object.__setattr__(self, "n", public_size(self.relation, self.n))
         _ = self.worst  # a family without a proved pair is refused here, not at the release
 
     @property
