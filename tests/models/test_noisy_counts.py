@@ -287,3 +287,10 @@ def test_what_is_wrong_is_refused_before_anything_is_charged(model, options, wor
     with pytest.raises((ValueError, KeyError), match=words):
         privatise(table, model, target=PureDP(1), ledger=ledger, **options)
     assert ledger.history() == before
+
+
+def test_plans_say_that_they_are_for_families():
+    from discreet.planning import plan
+
+    with pytest.raises(TypeError, match="NoisyCounts.calibrate"):
+        plan(MODEL, 100, PureDP(1))

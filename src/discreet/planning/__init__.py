@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.families.family import Family
 from discreet.mechanisms.concentrated import ConcentratedPosterior
 from discreet.mechanisms.diffused import DiffusedPosterior
 from discreet.mechanisms.direct import DirectPosterior
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from discreet.families.family import Family
     from discreet.mechanisms.mechanism import Mechanism
     from discreet.privacy.certified import Exact
     from discreet.privacy.guarantee import Guarantee
@@ -131,6 +131,11 @@ def plan(
     """
     if rank_by not in CRITERIA:
         raise ValueError(f"rank_by must be one of {', '.join(CRITERIA)}; got {rank_by!r}")
+    if not isinstance(model, Family):
+        raise TypeError(
+            f"plans are made for families, not yet for {type(model).__name__}; what noise a model of counts "
+            "would get is NoisyCounts.calibrate(model.bind({…}), n=, target=).scales, which costs nothing"
+        )
     nodes = cases(model, n, truth=truth, public_sample=public_sample, simulations=simulations, seed=seed)
     exact = predicted(None, nodes, level, coordinates)
     rows, refused = [], []
