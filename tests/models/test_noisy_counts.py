@@ -292,5 +292,5 @@ def test_what_is_wrong_is_refused_before_anything_is_charged(model, options, wor
 def test_plans_say_that_they_are_for_families():
     from discreet.planning import plan
 
-    with pytest.raises(TypeError, match="NoisyCounts.calibrate"):
+    with pytest.raises(TypeError, match=r"NoisyCounts\.calibrate"):
         plan(MODEL, 100, PureDP(1))
