@@ -117,7 +117,7 @@ def _lengths(plan: Plan) -> list[tuple[int, int]]:
 
 
 def normal_points(d: int, n: int) -> Floats:
-    """Sobol' points through Φ⁻¹, a fixed public scramble, then made to have mean 0 and covariance I exactly.
+    """Sobol' points through Φ⁻¹, a fixed public scramble, then made to have mean 0 and covariance I exactly; (d, points).
 
     More of them for more records, as n times their error must stay small against √n records.
     """
@@ -128,7 +128,7 @@ def normal_points(d: int, n: int) -> Floats:
     points: Floats = ndtri(Sobol(d, rng=np.random.default_rng(1)).random_base2(power))
     points -= points.mean(axis=0)
     root = np.linalg.cholesky(points.T @ points / len(points))
-    return np.ascontiguousarray(np.linalg.solve(root, points.T).T)
+    return np.ascontiguousarray(np.linalg.solve(root, points.T))
 
 
 def _starts(

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from discreet.inference.noise_aware_augment_kernel import TARGET, log_noise, place, stretch
+from discreet.inference.noise_aware_augment_kernel import TARGET, log_noise, stretch
 from discreet.inference.noise_aware_normal_algebra import (
-    at_door,
     backward,
     cholesky,
     expand,
@@ -34,27 +33,49 @@ if TYPE_CHECKING:
 def moments(
     points: Floats, mu: Floats, L: Floats, f: int, seen: Seen, grid: Floats, m: Floats, V: Floats
 ) -> None:
-    """Mean m and covariance V of one record's statistic, over public quasi-random points u.
+    """Mean m and covariance V of one record's statistic, over public quasi-random points u (columns).
 
     The points have mean 0 and covariance I exactly, so that m is exact where nothing is clipped.
     """
-    size, door, balance, middle, steps = m.size, seen[4], seen[3], grid[0], grid[1]
-    K, d = points.shape
-    z, q, s = np.empty(d), np.empty(d), np.empty(size)
-    m[:], V[:] = 0.0, 0.0
-    for k in range(K):
-        place(points, k, mu, L, f, z, middle, steps, q)
-        at_door(q, door, balance, s)
-        for i in range(size):
-            x = s[i]
-            m[i] += x
-            for j in range(i + 1):
-                V[i, j] += x * s[j]
-    for i in range(size):
-        m[i] /= K
-        for j in range(i + 1):
-            V[i, j] = V[i, j] / K - m[i] * m[j]
-            V[j, i] = V[i, j]
+    d, K = points.shape
+    q = np.empty((d, K))
+    for i in range(d):
+        q[i] = (mu[i] - grid[0]) * grid[1]
+        for j in range(f, i + 1):
+            factor = L[i, j] * grid[1]
+            for k in range(K):
+                q[i, k] += factor * points[j, k]
+    at_door_together(q, seen[4])
+    s = np.empty((m.size, K))
+    row = 0
+    if seen[3] > 0.0:
+        s[:d] = seen[3] * q
+        row = d
+    for i in range(d):
+        for j in range(i, d):
+            s[row] = q[i] * q[j]
+            row += 1
+    for i in range(m.size):
+        m[i] = np.sum(s[i]) / K
+        s[i] -= m[i]
+    V[:] = np.dot(s, s.T) / K
+
+
+@njit(cache=True)
+def at_door_together(q: Floats, door: Floats) -> None:
+    """Do as algebra.at_door, for columns, in loops that vectorise; rows that rounding left too long are kept."""
+    d, K = q.shape
+    if door[2] == 0.0:
+        q[0] = np.minimum(np.maximum(np.floor(q[0] + 0.5), door[0]), door[1])
+        return
+    norm = np.zeros(K)
+    for i in range(d):
+        norm += q[i] * q[i]
+    shrink = np.minimum(1.0, door[2] / np.sqrt(np.maximum(norm, 1e-300)))
+    for i in range(d):
+        for k in range(K):
+            x = q[i, k] * shrink[k]
+            q[i, k] = np.copysign(np.floor(abs(x)), x)
 
 
 @njit(cache=True)
@@ -131,7 +152,7 @@ def steps(
     thin: int,
 ) -> int:
     """Run out.shape[0]·thin steps from (φ, n, ω); n moves along where it is private, uniform on 0..most."""
-    d, f, size = points.shape[1], layout[0], seen[0].size
+    d, f, size = points.shape[0], layout[0], seen[0].size
     private = seen[6] > 0.0
     mu, L, mu2, L2 = np.zeros(d), np.zeros((d, d)), np.zeros(d), np.zeros((d, d))
     m, V, m2, V2 = np.zeros(size), np.zeros((size, size)), np.zeros(size), np.zeros((size, size))

@@ -53,7 +53,7 @@ def regression_model(family: BayesianLinearRegression, design: Design) -> Latent
     root = spread * np.sqrt(design.degrees) * np.eye(p)
     return LatentNormal(
         layout=(f, p, 1),
-        prior=(np.zeros(p), design.strength, p + 1 + design.degrees, root, m, P, a, b),
+        prior=(np.zeros(p), float(design.strength), float(p + 1 + design.degrees), root, m, P, a, b),
         grid=np.array([0.0, 1 / float(family.grid)]),
         door=np.array([0.0, 0.0, float(family.radius / family.grid)]),
         balance=0.0,
