@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+from scipy.stats import kstest
 
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.matrices import unpack
@@ -105,15 +106,11 @@ def coverage(name, replicates, points):
 
 
 def ks_p(uniforms):
-    from scipy.stats import kstest
-
     return kstest(uniforms, "uniform").pvalue
 
 
 def ratios():
-    print(
-        f"{'family':12} {'n':>6} {'law':>8} {'seconds':>8} {'/ limit':>8} {'least ESS':>10} {'ESS/s ÷ limit':>14}"
-    )
+    print(f"{'family':12} {'n':>6} {'law':>8} {'seconds':>8} {'/ limit':>8} {'ESS':>6} {'ESS/s ÷ limit':>14}")
     for name, n in [
         ("gamma", 150),
         ("gamma", 1000),
@@ -134,7 +131,7 @@ def ratios():
         for law, (spent, ess) in seen.items():
             base = seen["limit"]
             print(
-                f"{name:12} {n:6} {law:>8} {spent:8.2f} {spent / base[0]:8.2f} {ess:10.0f} "
+                f"{name:12} {n:6} {law:>8} {spent:8.2f} {spent / base[0]:8.2f} {ess:6.0f} "
                 f"{ess / spent / (base[1] / base[0]):14.2f}"
             )
 

@@ -61,7 +61,7 @@ class SampledPosterior(NoiseAware):
     def log_predictive(self, x: ArrayLike) -> Floats:
         """Log of the average of p(x|θ) over the draws."""
         observed = np.asarray(x, dtype=np.float64)
-        row = self.prior.log_likelihood(observed[None], self._flat[:1, None]).shape[1:]
+        row = np.shape(self.prior.log_likelihood(observed, self._flat[0]))
         cells = observed.reshape(int(np.prod(row)), *observed.shape[len(row) :])
         parts = np.array_split(cells, max(1, len(cells) * len(self._flat) // LINES))
         done = [

@@ -1,0 +1,49 @@
+"""Laws of S against each other: latent records are exact, the limit and the table must agree with them."""
+
+import numpy as np
+import pytest
+
+from discreet.inference.noise_aware_chains import ess
+from discreet.inference.noise_aware_normal_chains import Plan
+
+PLAN = {
+    "records": Plan(chains=2, draws=800, thin=3, burn=1000),
+    "limit": Plan(chains=2, draws=800, thin=14, burn=3000),
+}
+
+
+def summary(posterior):
+    """Mean and deviation of ln(|θ| + ½), whose tails are light, and their errors in units of the deviation."""
+    draws = np.log(abs(posterior.draws) + 0.5)
+    flat = draws.reshape(-1, draws.shape[-1])
+    size = ess(draws) if posterior.diagnostics.chains else np.full(draws.shape[-1], 1e5)
+    return flat.mean(axis=0), flat.std(axis=0), 1 / np.sqrt(size)
+
+
+@pytest.mark.parametrize("which", ["gamma", "wishart", "regression"])
+@pytest.mark.parametrize("private", [False, True])
+def test_the_limit_law_agrees_with_records_from_where_it_is_the_default(
+    models, simulate, release_of, which, private
+):
+    """n = 200, noise of ε ≈ 1; 4.5 errors and 3 % of a deviation for the limit: a failure below 1e-3 in all."""
+    model, rng = models[which], np.random.default_rng(21)
+    _, records = simulate(model, 200, rng)
+    release = release_of(model, records, rng, 4.0, private=private)
+    exact = release.posterior(reading="noise_aware", law="records", plan=PLAN["records"])
+    mean, deviation, error = summary(exact)
+    for law in ["limit"] + ["table"] * (which == "gamma" and not private):
+        other, spread, also = summary(release.posterior(reading="noise_aware", law=law, plan=PLAN.get(law)))
+        room = 4.5 * np.hypot(error, also) + 0.03
+        assert np.all(abs(other - mean) < room * deviation)
+        assert np.all(abs(spread / deviation - 1) < room)
+
+
+def test_the_comparison_can_tell_noise_half_again_as_wide(models, simulate, release_of):
+    model, rng = models["gamma"], np.random.default_rng(22)
+    _, records = simulate(model, 200, rng)
+    release = release_of(model, records, rng, 4.0)
+    exact = release.posterior(reading="noise_aware", law="records", plan=PLAN["records"])
+    _, deviation, error = summary(exact)
+    wider = type(release)(**{**vars(release), "scale": 1.5 * release.scale})
+    _, spread, also = summary(wider.posterior(reading="noise_aware", law="table"))
+    assert np.any(abs(spread / deviation - 1) > 4.5 * np.hypot(error, also) + 0.03)
