@@ -8,12 +8,15 @@ import os
 import tempfile
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
 from discreet.certificate import certificate, in_words
-from discreet.inference.conjugate import posterior
+from discreet.inference.conjugate import posterior, reading_of
+from discreet.inference.inference_data import PUBLIC_SEED
 from discreet.release_json import digest, release_arguments, release_to_json
+from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,14 +77,26 @@ class Release:
 
     # ── reading ─────────────────────────────────────────────────────────────────────────────────────
 
-    @property
-    def posterior(self) -> Any:  # noqa: ANN401 - a Family, or Draws
-        """The naive reading of noisy statistics, a member of the family; or the draws that were released."""
+    @cached_property
+    def posterior(self) -> Any:  # noqa: ANN401 - NoiseAware, a model's posterior, or Draws
+        """The noise-aware posterior, or the draws that were released; `reading` says which. Computed once."""
         return posterior(self.value)
 
-    def read(self, *, model: Family | None = None, reading: str = "naive") -> Any:  # noqa: ANN401
-        """Read again, under another prior of the same family and bounds or in another named way; free."""
-        return posterior(self.value, model=model, reading=reading)
+    @property
+    def reading(self) -> str:
+        """How `posterior` reads the release: noise_aware, or draws; see `read` for the others."""
+        return reading_of(self.value)
+
+    def read(self, *, model: Family | None = None, reading: str | None = None) -> Any:  # noqa: ANN401
+        """Read again, under another prior of the same family and bounds or in another named way; free.
+
+        reading="naive" takes the noisy statistic for the exact one, and gives a member of the family.
+        """
+        return posterior(self.value, model=model, reading=reading or self.reading)
+
+    def public_draws(self, size: int) -> Any:  # noqa: ANN401 - an array of θ
+        """`size` draws of the posterior from a fixed seed: what is public already needs no secret bits."""
+        return self.posterior.sample(size, SeededSource(PUBLIC_SEED))
 
     def to_inference_data(self, *, draws: int = 1000, source: Source | None = None) -> Any:  # noqa: ANN401
         """Prior and posterior as ArviZ InferenceData; needs the arviz extra."""
@@ -93,6 +108,7 @@ class Release:
             "guarantee": in_words(self.guarantee),
             "receipt": self.receipt.id,
             "seeded": str(self.seeded),
+            "reading": self.reading,
         }
         return inference_data(self.posterior, self.model, draws=draws, source=source, facts=facts)
 

@@ -146,5 +146,5 @@ def simulated(n: int, runs: int, source: SeededSource) -> tuple[float, float]:
     ops = OnePosteriorSample(MODEL, n=n, truncation=TRUNCATION, temperature=T, temper="joint")
     noisy = NoisyStatistics.calibrate(MODEL, n=n, target=TARGET, noise="laplace", noise_both_counts=True)
     drawn = [abs(ops.release([k], source) - float(P)) for k in counts]
-    read = [noisy.release([k], source).posterior().sample(1, source)[0] for k in counts]
+    read = [noisy.release([k], source).posterior(reading="naive").sample(1, source)[0] for k in counts]
     return float(np.mean(drawn)), float(np.mean(np.abs(np.array(read) - float(P))))

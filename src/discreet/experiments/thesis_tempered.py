@@ -99,7 +99,7 @@ def _noisy(axes: Any, theta: Floats, source: SeededSource, releases: int) -> Non
     colour = COLOURS["noisy statistics"]
     found = Counter(mechanism.release([SUCCESSES], source) for _ in range(releases))
     for release, times in found.items():
-        shape = np.exp(release.posterior().log_density(theta))
+        shape = np.exp(release.posterior(reading="naive").log_density(theta))
         axes.plot(theta, shape, color=colour, lw=0.7 + 0.6 * times, alpha=0.7)
     axes.plot(
         [], [], color=colour, label=f"posteriors of {releases} releases\n(thicker: released more often)"

@@ -1,4 +1,4 @@
-"""Release → posterior, in closed form. Post-processing: costs nothing, sees nothing private."""
+"""Release → posterior, in one of its readings. Post-processing: costs nothing, sees nothing private."""
 
 from __future__ import annotations
 
@@ -8,22 +8,34 @@ from typing import TYPE_CHECKING, Any
 from discreet.inference.cell_posteriors import cell_posterior, drawn_posterior
 from discreet.inference.draws import Draws
 from discreet.mechanisms.noisy_cells import NoisyCells
-from discreet.mechanisms.noisy_release import NoisyRelease
+from discreet.mechanisms.noisy_release import DEFAULT_READING, NoisyRelease
 
 if TYPE_CHECKING:
     from discreet.families.family import Family
     from discreet.models.count_model import CountModel
 
+DRAWN = "draws"  # the one reading of a release of posterior draws
+
+
+def reading_of(value: object) -> str:
+    """Name the reading that `posterior` gives by default."""
+    return DRAWN if isinstance(value, Draws) else DEFAULT_READING
+
 
 @singledispatch
-def posterior(value: object, *, model: Family | None = None, reading: str = "naive") -> Any:  # noqa: ANN401
+def posterior(
+    value: object,
+    *,
+    model: Family | None = None,
+    reading: str = DEFAULT_READING,
+) -> Any:  # noqa: ANN401
     """Read a released value under a prior; `reading` names one of noisy_release.READINGS."""
     del model, reading
     raise TypeError(f"no posterior is known for a released {type(value).__name__}")
 
 
 @posterior.register(NoisyRelease)
-def _(value: NoisyRelease, *, model: Family | None = None, reading: str = "naive") -> Any:  # noqa: ANN401
+def _(value: NoisyRelease, *, model: Family | None = None, reading: str = DEFAULT_READING) -> Any:  # noqa: ANN401
     return value.posterior(model=model, reading=reading)
 
 
@@ -33,8 +45,8 @@ def _(value: NoisyCells, *, model: CountModel | None = None, reading: str = "noi
 
 
 @posterior.register(Draws)
-def _(value: Draws, *, model: Family | None = None, reading: str = "naive") -> Any:  # noqa: ANN401
-    if model is not None or reading != "naive":
+def _(value: Draws, *, model: Family | None = None, reading: str = DEFAULT_READING) -> Any:  # noqa: ANN401
+    if model is not None or reading not in {DEFAULT_READING, DRAWN}:
         raise ValueError(
             "a release of posterior draws was made under its prior and has one reading; only noisy "
             "statistics can be read under another prior or in another way"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
     from discreet.privacy.guarantee import Guarantee
 
-DEFAULT_READING = "naive"
+DEFAULT_READING = "noise_aware"
 
 
 @final

@@ -70,7 +70,7 @@ def read(model: Family, noisy: Floats, release: NoisyRelease) -> Floats:
     """Η of the naive posterior of every noisy row, by the library's own reading."""
     del model
     rows = [tuple(row) for row in noisy.tolist()]
-    return np.array([replace(release, noisy=row).posterior().natural for row in rows])
+    return np.array([replace(release, noisy=row).posterior(reading="naive").natural for row in rows])
 
 
 @read.register(ScalarFamily)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.report.markup import Html, element, joined, paragraphs, table
-from discreet.report.numbers import NONE, decimals, places_for, shown, whole
-from discreet.report.subject import UNKNOWN, Subject, quoted
-from discreet.report.svg import fitted, pixels, responsive, words
+from discreet.report.markup import Html, joined, paragraphs, table
+from discreet.report.numbers import NONE, decimals, shown, whole
+from discreet.report.shares import LEVEL, Shares, levels_of, numbers, strips
+from discreet.report.states import emissions, states
+from discreet.report.subject import Subject, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
     from discreet.families.family import Floats
     from discreet.release import Release
 
-LEVEL = 0.9
-MOST_ROWS, MOST_COLUMNS, MOST_TABLES = 14, 6, 24
-PALE, DEEP = 0.05, 0.45  # shades of nothing and of the largest share
+MOST_TABLES = 24
 READ = {
     "noise_aware": (
         "The noise is part of the model: every interval allows for it, and for the sampling of the records. "
@@ -36,36 +35,6 @@ READ = {
         "stays as private as the data. Noisy counts are paid for once and then read freely."
     ),
 }
-
-
-@final
-@dataclass(frozen=True)
-class Shares:
-    """One table: shares of the levels (rows) within each group (columns)."""
-
-    name: str
-    groups: tuple[str, ...]
-    levels: tuple[str, ...]
-    mean: Floats  # (groups, levels)
-    interval: Floats  # (groups, levels, 2); NaN where only a draw was released
-
-    @property
-    def chosen(self) -> list[int]:
-        """The largest levels, as many as are shown, in the order of the schema."""
-        order = np.argsort(-self.mean.max(axis=0), kind="stable")
-        return sorted(int(i) for i in order[:MOST_ROWS])
-
-    @property
-    def caption(self) -> str:
-        rest = [
-            f"{whole(count - most)} more {what}"
-            for count, most, what in (
-                (len(self.levels), MOST_ROWS, "levels"),
-                (len(self.groups), MOST_COLUMNS, "columns"),
-            )
-            if count > most
-        ]
-        return f"Not shown: {' and '.join(rest)}; they are in the release file." if rest else ""
 
 
 @final
@@ -99,13 +68,14 @@ class CellFindings:
         return f"Among the values of {quoted(first.name)}{within}, {what} is {about}."
 
     def picture(self) -> Html:
-        drawn = (_strips(f"table{i}", one) for i, one in enumerate(self.tables[:MOST_TABLES]))
-        return joined([*drawn, _left_out(len(self.tables) - MOST_TABLES)])
+        drawn = (strips(f"table{i}", one) for i, one in enumerate(self.tables[:MOST_TABLES]))
+        first = FIRST[self.release.model.name](self.release) if self.release.model.name in FIRST else ""
+        return joined([first, *drawn, _left_out(len(self.tables) - MOST_TABLES)])
 
     def intervals(self) -> Html:
         posterior: Any = self.release.posterior
         said = [READ.get(posterior.reading, ""), *self._empty(posterior), *_noted(posterior)]
-        made = (_numbers(one) for one in self.tables[:MOST_TABLES])
+        made = (numbers(one) for one in self.tables[:MOST_TABLES])
         return joined([paragraphs(*filter(None, said)), *made])
 
     def _empty(self, posterior: Any) -> list[str]:  # noqa: ANN401
@@ -151,7 +121,7 @@ def _mixture(release: Release) -> tuple[Shares, ...]:
     classes = tuple(f"class {k + 1}" for k in range(release.model.components))
     tables = [Shares("weight", ("",), classes, means["weights"], intervals["weights"])]
     for name, size in size_of.items():
-        levels = _levels(release, name, size)
+        levels = levels_of(release, name, size)
         tables.append(Shares(name, classes, levels, means[name][0], intervals[name][0]))
     return tuple(tables)
 
@@ -166,7 +136,7 @@ def _intervals(posterior: Any) -> dict[str, Floats]:  # noqa: ANN401
 
 def _shares(release: Release, name: str, columns: Sequence[str], mean: Floats, interval: Floats) -> Shares:
     size_of = release.model.size_of
-    *by, last = (_levels(release, column, size_of[column]) for column in columns)
+    *by, last = (levels_of(release, column, size_of[column]) for column in columns)
     groups = [
         ", ".join(f"{column} = {levels[i]}" for column, levels, i in zip(columns, by, place, strict=False))
         for place in np.ndindex(*(len(levels) for levels in by))
@@ -176,90 +146,14 @@ def _shares(release: Release, name: str, columns: Sequence[str], mean: Floats, i
     return Shares(name, tuple(groups), last, mean.reshape(shape), interval.reshape(*shape, 2))
 
 
-def _levels(release: Release, column: str, size: int) -> tuple[str, ...]:
-    """Read the levels of a column off the schema, or number them where it does not say."""
-    declared = release.schema.get("columns", {}).get(column, {})
-    if declared.get("kind") == "binary":
-        return "no", "yes"
-    levels = [*declared.get("levels", ()), *([] if declared.get("unknown") is not None else [UNKNOWN])]
-    return tuple(map(str, levels if len(levels) == size else range(size)))
-
-
 # models whose posterior has more to it than the tables that were counted
-TABLES: dict[str, Callable[[Release], tuple[Shares, ...]]] = {"mixture": _mixture}
+TABLES: dict[str, Callable[[Release], tuple[Shares, ...]]] = {"mixture": _mixture, "hidden_markov": emissions}
 TITLES: dict[str, Callable[[Any], str]] = {
+    "hidden_markov": lambda model: f"In which of {whole(model.states)} states is each {quoted(model.chain)}?",
     "mixture": lambda model: f"Which {whole(model.components)} kinds of records are there?",
     "naive_bayes": lambda model: f"What tells the values of {quoted(model.label)} apart?",
     "bayesian_network": lambda model: f"How do {whole(len(model.columns))} columns depend on each other?",
 }
-
-
-# ── pictures and tables ─────────────────────────────────────────────────────────────────────────────
-
-
-def _strips(name: str, one: Shares) -> Html:
-    """Draw a row for each level and a column for each group, shaded by the share, the interval beneath it."""
-    most = float(one.mean.max()) or 1.0
-    columns = range(min(len(one.groups), MOST_COLUMNS))
-
-    def draw(width: int) -> tuple[float, Html]:
-        left = 190.0 if width > 400 else 104.0
-        each = (width - left - 8) / len(columns)
-        parts = [words(0, 16, fitted(one.name, left - 8), "label")]
-        if len(one.groups) > 1:
-            parts += [
-                words(left + each * (j + 0.5), 16, fitted(one.groups[j], each - 4), "key", "middle")
-                for j in columns
-            ]
-        for row, i in enumerate(one.chosen):
-            top = 26.0 + 40 * row
-            parts.append(words(0, top + 23, fitted(one.levels[i], left - 8), "label"))
-            parts += [_cell(one, j, i, most, (left + each * j, top, each - 4)) for j in columns]
-        return 30.0 + 40 * len(one.chosen), joined(parts)
-
-    story = "; ".join(
-        f"{one.levels[i]}: {', '.join(f'{100 * one.mean[j, i]:.1f} %' for j in columns)}" for i in one.chosen
-    )
-    title = (
-        f"Shares of {quoted(one.name)}{' within each column' if len(one.groups) > 1 else ''}, 90 % intervals"
-    )
-    caption = " ".join(filter(None, (f"{title}.", one.caption)))
-    return element("figure", responsive(name, title, story, draw), element("figcaption", caption))
-
-
-def _cell(one: Shares, group: int, level: int, most: float, where: tuple[float, float, float]) -> Html:
-    x, top, width = where
-    share, (low, high) = float(one.mean[group, level]), one.interval[group, level]
-    shade = PALE + (DEEP - PALE) * share / most
-    places = decimals(float(high - low))
-    ends = " – ".join(f"{100 * v:.{max(0, places - 3)}f}" for v in (low, high))
-    room = np.isfinite(low) and width >= 7.2 * len(ends)
-    middle, said = x + width / 2, shown(share, max(2, places - 1), percent=True)
-    return joined(
-        [
-            element(
-                "rect", class_="fill", x=pixels(x), y=pixels(top), width=pixels(width), height="36", rx="4",
-                fill_opacity=f"{shade:.3f}",
-            ),
-            words(middle, top + (15 if room else 23), said, "cell", "middle"),
-            *([words(middle, top + 30, ends, "cell", "middle")] if room else []),
-        ]
-    )  # fmt: skip
-
-
-def _numbers(one: Shares) -> Html:
-    columns = range(min(len(one.groups), MOST_COLUMNS))
-    places = places_for(np.diff(one.interval, axis=-1).ravel())
-
-    def say(value: float) -> str:
-        return shown(float(value), places, percent=True)
-
-    heads = ["", *(text for j in columns for text in (one.groups[j] or "mean", "from", "to"))]
-    rows = [
-        (one.levels[i], *(say(v) for j in columns for v in (one.mean[j, i], *one.interval[j, i])))
-        for i in one.chosen
-    ]
-    return table(f"90 % intervals: shares of {quoted(one.name)}", heads, rows)
 
 
 def _left_out(count: int) -> Html:
@@ -286,4 +180,5 @@ def _naive_bayes(release: Release) -> Html:
     return joined([paragraphs(how), made])
 
 
+FIRST: dict[str, Callable[[Release], Html]] = {"hidden_markov": states}
 NEXT: dict[str, Callable[[Release], Html]] = {"naive_bayes": _naive_bayes}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ ROOM = 1.2  # shown of the prior on either side, in posteriors; more is cut, and
 POINTS = 240
 
 
-def density(prior: Family, posterior: Family, group: Group) -> tuple[Html, bool]:
+def density(prior: Family, posterior: Any, group: Group) -> tuple[Html, bool]:  # noqa: ANN401
     """Draw both laws, the interval marked; and say whether the prior reaches beyond the picture."""
     low, high, cut = span(prior, posterior)
     x = np.linspace(low, high, POINTS + 2)[1:-1]
@@ -56,7 +56,7 @@ def density(prior: Family, posterior: Family, group: Group) -> tuple[Html, bool]
     return responsive("density", f"Prior and posterior: {group.axis}", story, draw), cut
 
 
-def span(prior: Family, posterior: Family) -> tuple[float, float, bool]:
+def span(prior: Family, posterior: Any) -> tuple[float, float, bool]:  # noqa: ANN401
     """Choose what to show: the posterior, and the prior as far as that leaves it readable."""
     inner, outer = (np.ravel(law.interval(p)) for law, p in ((posterior, 0.9995), (prior, 0.98)))
     room = (inner[1] - inner[0]) * ROOM

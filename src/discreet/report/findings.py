@@ -16,9 +16,9 @@ from discreet.report.pictures import MOST_ROWS, drawn_rows, forest
 from discreet.report.predictive import predictive
 from discreet.report.subject import Group, Subject, subject
 from discreet.report.summary import (
+    LEVEL,
     LEVELS,
     Summary,
-    moved_by_noise,
     noise_deviation,
     released_draws,
     shown_first,
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from discreet.release import Release
 
 MOST_LINES = 25  # of a table; the rest is counted
-NAIVE = (
-    "The noisy statistic is read here as if it were exact. The interval is that of the posterior so read: it "
-    "does not widen for the noise, and with few records it covers less often than it says."
+AWARE = (
+    "The posterior is that of the parameter given the noisy statistic and the law of its noise: intervals "
+    "are as wide as the noise makes them, and clipping at the public bounds is part of the model."
 )
-CHOSEN = (
-    "The largest of many were picked after the noise was added, which makes them look larger than they are."
+MIXED = 1.1  # R-hat above which chains are said to disagree
+UNMIXED = (
+    "The chains that computed this posterior do not agree (R-hat {}): read the release again with more draws "
+    "before you lean on the ends of the intervals."
 )
 NO_INTERVAL = (
     "An interval is not available. This mechanism released {} of the posterior and nothing else; the "
@@ -52,7 +54,6 @@ class Findings:
     subject: Subject
     prior: Summary
     posterior: Summary
-    moved: Floats | None  # by noise, each mean
 
     @classmethod
     def of(cls, release: Release) -> Findings | DrawnFindings | CellFindings:
@@ -61,7 +62,7 @@ class Findings:
         asked, prior, draws = subject(release), Summary.of(release.model), released_draws(release)
         if draws is not None:
             return DrawnFindings(release, asked, prior, draws)
-        return cls(release, asked, prior, Summary.of(release.posterior), moved_by_noise(release))
+        return cls(release, asked, prior, Summary.of(release.posterior))
 
     @property
     def scalar(self) -> bool:
@@ -95,52 +96,35 @@ class Findings:
             tables = [_levels_table(self.release.model, self.release.posterior, self.subject.groups[0])]
         else:
             tables = [self._lines_table(group) for group in self.subject.groups]
-        return joined([*tables, paragraphs(NAIVE), self._noise_words()])
+        return joined([*tables, paragraphs(AWARE), self._noise_words()])
 
     def _lines_table(self, group: Group) -> Html:
         """Several numbers: one line each."""
         after, before = self.posterior.within(group), self.prior.within(group)
-        moved = None if self.moved is None else self.moved[group.first : group.stop]
         chosen = shown_first(group, after.mean, MOST_LINES)
         common = places_for(after.widths[chosen])
         rows = []
         for i in chosen:
             places = common if group.percent else decimals(float(after.widths[i]))
-            noise = [] if moved is None else [moved[i]]
-            said = (after.mean[i], *after.interval[i], *noise, before.mean[i], *before.interval[i])
+            said = (after.mean[i], *after.interval[i], before.mean[i], *before.interval[i])
             rows.append((group.labels[i], *(shown(float(v), places, percent=group.percent) for v in said)))
-        heads = ("", "mean", "from", "to", *(["noise ±"] if moved is not None else []))
-        prior = ("prior mean", "prior from", "prior to")
-        made = table(
-            f"90 % intervals: {group.axis}",
-            (*heads, *prior),
-            rows,
-            class_="many bare" if moved is None else "many",
-        )
+        heads = ("", "mean", "from", "to", "prior mean", "prior from", "prior to")
+        made = table(f"90 % intervals: {group.axis}", heads, rows, class_="many bare")
         return joined([made, _left_out(len(group.labels) - len(rows))])
 
     def _noise_words(self) -> Html:
-        """Say what the intervals leave out, and warn where that is much."""
-        if self.moved is None:
-            deviation = noise_deviation(self.release)
-            said = f"The noise on each released number has a standard deviation of {deviation:.4g}."
-            return paragraphs(said, *([CHOSEN] if self.subject.groups[0].ranked else []))
-        lead = self.subject.groups[0]
-        top = lead.first + shown_first(lead, self.posterior.within(lead).mean, 1)[0]
-        moved, own = float(self.moved[top]), float(self.posterior.deviation[top])
-        said = (
-            f"Noise of one standard deviation moves the mean by {_gap(moved, lead)}; the posterior's own "
-            f"standard deviation is {_gap(own, lead)}."
-            if self.scalar
-            else "The column “noise ±” tells how far noise of one standard deviation moves the mean."
-        )
-        with np.errstate(invalid="ignore"):
-            much = int(np.sum(self.moved > self.posterior.deviation / 2))
-        if not much:
-            return paragraphs(said)
-        where = "here" if self.scalar else f"in {whole(much)} of {whole(self.moved.size)} lines"
-        warning = f"{said} The noise matters {where}: do not lean on the ends of the interval."
-        return element("p", warning, class_="caution")
+        """Say what the noise is, what the naive reading would say, and whether the chains agree."""
+        deviation, method = noise_deviation(self.release), self.release.posterior.diagnostics
+        said = [f"The noise on each released number has a standard deviation of {deviation:.4g}."]
+        if self.scalar:
+            group, (low, high) = self.subject.groups[0], self.release.read(reading="naive").interval(LEVEL)
+            places = places_for(self.posterior.widths)
+            ends = (shown(float(end), places, percent=group.percent) for end in (low, high))
+            said.append(f"Read as if it were exact, it would give {' to '.join(ends)}, and cover too rarely.")
+        words = paragraphs(" ".join(said))
+        if not method.r_hat > MIXED:
+            return words
+        return joined([words, element("p", UNMIXED.replace("{}", f"{method.r_hat:.2f}"), class_="caution")])
 
     def next_record(self) -> Html | None:
         return predictive(self.release, self.subject, self.release.posterior)
@@ -191,7 +175,7 @@ class DrawnFindings:
 CUT = " A prior that reaches beyond the picture is cut at its border."
 
 
-def _density_figure(prior: Family, posterior: Family, group: Group) -> Html:
+def _density_figure(prior: Family, posterior: Any, group: Group) -> Html:  # noqa: ANN401
     drawn, cut = density(prior, posterior, group)
     return _figure(
         drawn, f"What was believed before (prior) and what is known now (posterior).{CUT if cut else ''}"
@@ -209,7 +193,7 @@ def _figure(drawn: Html, caption: str) -> Html:
 
 
 # --- tables ------------
-def _levels_table(prior: Family, posterior: Family, group: Group) -> Html:
+def _levels_table(prior: Family, posterior: Any, group: Group) -> Html:  # noqa: ANN401
     """One number: several levels, posterior beside prior."""
     laws: tuple[Any, ...] = (posterior, prior)
     places = places_for(np.diff(np.ravel(posterior.interval(0.9))))
@@ -244,10 +228,3 @@ def _draws_table(group: Group, draws: Floats) -> Html:
 
 def _left_out(count: int) -> Html:
     return paragraphs(f"… and {whole(count)} more, in the release file.") if count > 0 else joined([])
-
-
-def _gap(value: float, group: Group) -> str:
-    """Show a difference, that of shares in percentage points."""
-    if group.percent:
-        return f"{shown(100 * value, decimals(100 * value))} percentage points"
-    return shown(value, decimals(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtr
 
 from discreet.report.markup import Html, element, joined, paragraphs, table
 from discreet.report.numbers import places_for, shown, tick_teller
@@ -17,22 +17,22 @@ from discreet.report.svg import Axis, area, bottom_axis, box, curve, line, respo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.families.family import Family, Floats
+    from discreet.families.family import Floats
     from discreet.release import Release
     from discreet.report.subject import Group, Subject
 
-MOST_BARS, MOST_ROWS, FINE = 50, 12, 4096
+MOST_BARS, MOST_ROWS, FINE, DRAWS = 50, 12, 4096, 4000
 TAIL = (1 - LEVEL) / 2
 
 
-def predictive(release: Release, subject: Subject, posterior: Family) -> Html | None:
+def predictive(release: Release, subject: Subject, posterior: Any) -> Html | None:  # noqa: ANN401
     """Draw the posterior predictive; None for a family that nobody described yet."""
     show = PREDICTIVES.get(release.model.name)
     return None if show is None else show(release, subject, posterior)
 
 
 # --- categories ------------
-def _true_or_false(release: Release, subject: Subject, posterior: Family) -> Html:
+def _true_or_false(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
     if getattr(release.model, "grid", 1) != 1:
         return paragraphs(
             "Records lie between 0 and 1 and enter through a pseudo-likelihood, which predicts no single "
@@ -45,7 +45,7 @@ def _true_or_false(release: Release, subject: Subject, posterior: Family) -> Htm
     return _figure(bars("predictive", subject.title, rows), said)
 
 
-def _categories(release: Release, subject: Subject, posterior: Family) -> Html:
+def _categories(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
     (group,) = subject.groups
     shares = np.asarray(posterior.mean(), dtype=np.float64)
     trials = getattr(release.model, "trials", None)
@@ -68,7 +68,7 @@ def _largest(group: Group, shares: Floats) -> list[tuple[str, float]]:
 
 
 # --- counts ------------
-def _counts(release: Release, subject: Subject, posterior: Family) -> Html:  # noqa: ARG001
+def _counts(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401, ARG001
     """Draw a bar for each count, or a curve where they are many."""
     start, end = _REACH[release.model.name](posterior)
     x: Floats = np.unique(np.rint(np.linspace(start, end, min(end - start, FINE) + 1)))
@@ -85,19 +85,20 @@ def _quantiles(x: Floats, mass: Floats) -> list[float]:
     return [float(x[np.searchsorted(total, q)]) for q in (TAIL, 1 - TAIL, 0.001, 0.999)]
 
 
-def _poisson_reach(posterior: Family) -> tuple[int, int]:
+def _poisson_reach(posterior: Any) -> tuple[int, int]:  # noqa: ANN401
     """All rates that matter, and eight deviations of a count beyond them."""
     low, high = np.ravel(posterior.interval(0.999))
     return max(0, int(low - 8 * low**0.5) - 1), int(high + 8 * high**0.5) + 9
 
 
 def _binomial_reach(posterior: Any) -> tuple[int, int]:  # noqa: ANN401
-    low, high = np.ravel(posterior.interval(0.999)) * posterior.trials
-    far = 4 * posterior.trials**0.5 + 1
-    return max(0, int(low - far)), min(posterior.trials, int(high + far) + 1)
+    trials = posterior.prior.trials
+    low, high = np.ravel(posterior.interval(0.999)) * trials
+    far = 4 * trials**0.5 + 1
+    return max(0, int(low - far)), min(trials, int(high + far) + 1)
 
 
-def _geometric_reach(posterior: Family) -> tuple[int, int]:
+def _geometric_reach(posterior: Any) -> tuple[int, int]:  # noqa: ANN401
     """(1 − p)^x is below e^{−7} from x = 7/p on, for all but a hundredth of the p."""
     return 0, int(min(7 / max(float(np.ravel(posterior.interval(0.98))[0]), 1e-12), 1e12)) + 1
 
@@ -148,10 +149,10 @@ def _line(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: 
 # where a predictive has its middle, how far one deviation reaches, and whether it starts at the middle
 _WHERE: dict[str, Callable[[Any], tuple[float, float, bool]]] = {
     "gamma_exponential": lambda law: (0.0, 1 / law.mean(), True),
-    "normal_mean": lambda law: (law.mean(), float(law.noise * (1 + 1 / law.strength)) ** 0.5, False),
+    "normal_mean": lambda law: (law.mean(), (float(law.prior.noise) + law.variance()) ** 0.5, False),
     "normal_inverse_gamma": lambda law: (
-        float(law.location),
-        float(law.scale * (1 + 1 / law.strength) / law.shape) ** 0.5,
+        float(law.mean()[0]),
+        float(law.mean()[1] + law.variance()[0]) ** 0.5,
         False,
     ),
 }
@@ -172,33 +173,41 @@ def _smooth(release: Release, x: Floats, height: Floats) -> Html:
 
 
 # --- several measurements ------------
-def _each_column(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
-    """x_i ~ t_δ(m_i, Ψ_ii(κ+1)/(κδ)), δ = ν − d + 1: the marginals of the predictive."""
-    k, degrees = float(posterior.strength), float(posterior.degrees) - posterior.dimension + 1
-    rows = []
-    for i, label in enumerate(subject.groups[0].labels):
-        middle = float(posterior.location[i])
-        spread = (float(posterior.scale[i][i]) * (k + 1) / (k * degrees)) ** 0.5
-        ends = middle + spread * stdtrit(degrees, np.array([TAIL, 1 - TAIL]))
-        places = places_for([ends[1] - ends[0]])
-        rows.append((label, *(shown(float(v), places) for v in (middle, *ends))))
-    del release
+def _each_column(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401, ARG001
+    """x_i | θ ~ N(μ_i, Σ_ii), averaged over draws of θ: ends where the average of Φ reaches 5 and 95 %."""
+    labels = subject.groups[0].labels
+    d, rows = len(labels), []
+    diagonal = d + np.cumsum([0, *range(d, 1, -1)])  # of the packed upper triangle
+    theta = release.public_draws(DRAWS)
+    for i, label in enumerate(labels):
+        middle, spread = theta[:, i], np.sqrt(theta[:, diagonal[i]])
+        ends = [_mixed_quantile(middle, spread, q) for q in (0.5, TAIL, 1 - TAIL)]
+        places = places_for([ends[2] - ends[1]])
+        rows.append((label, *(shown(float(v), places) for v in ends)))
     return table("The next record, column by column", ("column", "middle", "5 %", "95 %"), rows)
 
 
+def _mixed_quantile(middle: Floats, spread: Floats, q: float) -> float:
+    """Bisect the average of Φ((x − middle)/spread) = q."""
+    low, high = float((middle - 9 * spread).min()), float((middle + 9 * spread).max())
+    for _ in range(50):
+        x = (low + high) / 2
+        low, high = (x, high) if ndtr((x - middle) / spread).mean() < q else (low, x)
+    return high
+
+
 def _given_features(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
-    """y|x ~ t_{2a}(xᵀm, (b/a)(1 + xᵀP⁻¹x))."""
-    group = subject.groups[0]
-    means = np.asarray(posterior.mean())[:-1]
-    spread = (float(posterior.scale) / float(posterior.shape)) ** 0.5
+    """y|x, θ ~ N(xᵀw, σ²)."""
+    group, means = subject.groups[0], np.asarray(posterior.mean())
+    weights, spread = means[:-1], float(means[-1]) ** 0.5
     response = quoted(release.columns[-1]) if release.columns else "the response"
-    signed = zip(means[:6], group.labels[:6], strict=True)
+    signed = zip(weights[:6], group.labels[:6], strict=True)
     terms = " ".join(f"{'−' if m < 0 else '+'} {abs(m):.4g} × {label}" for m, label in signed)
-    more = " + …" if means.size > 6 else ""
+    more = " + …" if weights.size > 6 else ""
     return paragraphs(
         f"The next {response} depends on its features: its middle is {terms.removeprefix('+ ')}{more}.",
-        f"Around that it follows a Student law of {2 * float(posterior.shape):.4g} degrees of freedom with a "
-        f"scale of at least {spread:.4g}, more for features far from those seen.",
+        f"Around that it has a standard deviation of about {spread:.4g}, and more for features far from "
+        "those seen.",
     )
 
 

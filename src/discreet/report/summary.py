@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.families.dirichlet_law import DirichletLaw
-from discreet.families.family import Family, Floats
-from discreet.families.scalar import ScalarFamily
-
 if TYPE_CHECKING:
+    from discreet.families.family import Floats
     from discreet.release import Release
     from discreet.report.subject import Group
 
 LEVEL = 0.9
-MOST_MOVES = 100  # noisy numbers whose effect is followed one by one
+DRAWN = "draws"  # the reading of a release that holds draws and nothing else
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -31,7 +28,7 @@ class Summary:
     interval: Floats  # shape (coordinates, 2)
 
     @classmethod
-    def of(cls, member: Family) -> Summary:
+    def of(cls, member: Any) -> Summary:  # noqa: ANN401 - a Family or what was read
         ends = np.asarray(member.interval(LEVEL), dtype=np.float64).reshape(-1, 2)
         return cls(_flat(member.mean()), np.sqrt(_flat(member.variance())), ends)
 
@@ -50,10 +47,9 @@ def _flat(values: Any) -> Floats:  # noqa: ANN401 - a number or a vector
 
 def released_draws(release: Release) -> Floats | None:
     """Return θ₁, …, θ_q as rows, where draws are all that was released."""
-    posterior = release.posterior
-    if isinstance(posterior, Family):
+    if release.reading != DRAWN:
         return None
-    drawn = np.asarray(posterior.sample(), dtype=np.float64)
+    drawn = np.asarray(release.posterior.sample(), dtype=np.float64)
     return drawn.reshape(drawn.shape[0], -1)
 
 
@@ -73,33 +69,3 @@ def noise_deviation(release: Release) -> float:
     q = math.exp(-1 / scale)
     spread = {"laplace": math.sqrt(2) * scale, "discrete_laplace": math.sqrt(2 * q) / -math.expm1(-1 / scale)}
     return spread.get(value.noise, scale)
-
-
-def moved_by_noise(release: Release) -> Floats | None:
-    """How far noise of one standard deviation moves each posterior mean: √Σ of squares over its inputs."""
-    value: Any = release.value
-    if len(value.noisy) > MOST_MOVES:
-        return None
-    deviation, noisy = noise_deviation(release), _possible(release, value)
-    here = _mean_at(value, noisy, 0, 0.0)
-    squares = np.zeros_like(here)
-    with np.errstate(invalid="ignore"):  # a mean that does not exist is moved by NaN
-        for i in range(len(noisy)):
-            both = [np.abs(_mean_at(value, noisy, i, sign * deviation) - here) for sign in (-1, 1)]
-            squares += np.maximum(*both) ** 2
-    return np.sqrt(squares)
-
-
-def _possible(release: Release, value: Any) -> tuple[float, ...]:  # noqa: ANN401
-    """Start from a possible statistic: beyond its hull, projection would hide that noise moves anything."""
-    noisy = np.asarray(value.noisy, dtype=np.float64)
-    if not value.joint:
-        noisy = release.model.project(noisy, value.n)
-    elif isinstance(release.model, ScalarFamily | DirichletLaw):
-        noisy = np.maximum(noisy, 0)
-    return tuple(noisy.tolist())
-
-
-def _mean_at(value: Any, noisy: tuple[float, ...], i: int, shift: float) -> Floats:  # noqa: ANN401
-    moved = (*noisy[:i], noisy[i] + shift, *noisy[i + 1 :])
-    return _flat(replace(value, noisy=moved).posterior().mean())
