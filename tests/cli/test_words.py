@@ -19,9 +19,7 @@ def test_lists_for_completion_are_the_registries():
     assert set(MECHANISMS) == set(POSTERIORS)
     assert set(COUNTED) <= set(COUNT_MODELS)
     assert set(OF_COUNTS) == set(REGISTERED_OF_COUNTS)
-    assert set(RELATIONS) == {r.value for r in Relation} - {
-        "profile"
-    }  # of tables - {"profile"}  # which needs a graph, not a table
+    assert set(RELATIONS) == {r.value for r in Relation}
 
 
 @pytest.mark.parametrize(

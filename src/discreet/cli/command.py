@@ -17,6 +17,7 @@ from discreet.cli.demo import demo
 from discreet.cli.errors import BAD_INPUT, exit_code, one_line, where
 from discreet.cli.fit import fit
 from discreet.cli.ledger import ledger
+from discreet.cli.local import local
 from discreet.cli.plan import plan
 from discreet.cli.reproduce import reproduce
 from discreet.cli.schema import schema
@@ -138,6 +139,7 @@ app.command()(fit)
 app.command()(plan)
 app.add_typer(ledger)
 app.add_typer(schema)
+app.command()(local)
 app.command()(audit)
 app.add_typer(reproduce)
 app.command()(demo)

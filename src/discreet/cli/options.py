@@ -39,7 +39,7 @@ Relation = Annotated[
     str | None,
     typer.Option(
         metavar="NEIGHBOURS",
-        help="substitute: one record replaced, n public (default). add_remove: n private.",
+        help="substitute: one record replaced, n public (default). add_remove: n private. profile: local.",
         autocompletion=starting_with(RELATIONS),
     ),
 ]

@@ -25,10 +25,10 @@ MODELS = (
     "normal_inverse_wishart",
     "bayesian_linear_regression",
 )
-COUNTED = ("naive_bayes", "bayesian_network", "mixture")  # models of counts, which name their own columns
+COUNTED = ("naive_bayes", "bayesian_network", "mixture", "hidden_markov")  # they name their own columns
 OF_COUNTS = ("noisy_counts", "one_network_sample")  # their mechanisms
 MECHANISMS = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")
-RELATIONS = ("substitute", "add_remove")
+RELATIONS = ("substitute", "add_remove", "profile")
 KINDS = {
     "pure": "pure:EPSILON",
     "approx": "approx:EPSILON,DELTA",

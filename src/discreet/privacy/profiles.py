@@ -41,6 +41,7 @@ class ProfileGraph:
     edges: tuple[Edge, ...]
     names: tuple[str, ...]
     weights: tuple[Fraction, ...]  # how common each profile is, for costs; they sum to 1
+    labels: tuple[str, ...]  # what the values are called in data; the first also stands for what is missing
 
     @classmethod
     def of(
@@ -49,6 +50,7 @@ class ProfileGraph:
         edges: Iterable[tuple[Any, Any]],
         *,
         weights: Sequence[Exact] | None = None,
+        labels: Sequence[str] | None = None,
     ) -> Self:
         """Profiles as laws, or as single numbers P(1); edges by place or name; weights equal by default."""
         pairs = profiles.items() if isinstance(profiles, Mapping) else enumerate(profiles)
@@ -57,7 +59,10 @@ class ProfileGraph:
             raise ValueError("a graph needs at least one profile")
         names = tuple(named)
         rows = FiniteKernel.of([_law(p) for p in named.values()]).rows
-        return cls(rows, _edges(edges, names), names, _weights(weights, len(rows)))
+        called = tuple(str(y) for y in (range(len(rows[0])) if labels is None else labels))
+        if len(called) != len(rows[0]) or len(set(called)) != len(called):
+            raise ValueError(f"labels must be {len(rows[0])} different names, one for each value")
+        return cls(rows, _edges(edges, names), names, _weights(weights, len(rows)), called)
 
     @classmethod
     def chain(cls, profiles: Any, *, weights: Sequence[Exact] | None = None) -> Self:  # noqa: ANN401 - as in `of`
@@ -80,7 +85,7 @@ class ProfileGraph:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read TOML or JSON: `profiles` (name → law), `edges` (pairs of names) and, if wanted, `weights`."""
+        """Read TOML or JSON: `profiles` (name → law), `edges` (pairs), and if wanted `weights`, `labels`."""
         text = Path(path).read_text(encoding="utf-8")
         found = json.loads(text) if str(path).endswith(".json") else tomllib.loads(text)
         missing = {"profiles", "edges"} - found.keys()
@@ -88,8 +93,8 @@ class ProfileGraph:
             raise ValueError(
                 f"{path} lacks {', '.join(sorted(missing))}; see docs/profiles.md for the format"
             )
-        weights = found.get("weights")
-        return cls.of(found["profiles"], [tuple(e) for e in found["edges"]], weights=weights)
+        edges = [tuple(e) for e in found["edges"]]
+        return cls.of(found["profiles"], edges, weights=found.get("weights"), labels=found.get("labels"))
 
     @property
     def values(self) -> int:

@@ -1,0 +1,122 @@
+"""The straight line of the local model: a column of observations → randomised, one by one, and paid for.
+
+Everything happens where the observations live; only the released column leaves. An observation is released
+once: the set it belongs to has a public name, under which the ledger refuses a second release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.privacy.composition import repeat
+from discreet.privatise import kept, pay
+from discreet.receipts import LedgerError
+from discreet.sampling.source import SYSTEM
+from discreet.tables.errors import TableError
+from discreet.tables.observations import column_reader
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.ledger import Ledger, Receipt
+    from discreet.mechanisms.profile import ProfileMechanism
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.privacy.profiles import ProfileGraph
+    from discreet.sampling.source import Source
+
+
+@final
+@dataclass(frozen=True)
+class LocalRelease:
+    """Randomised observations in the order of the rows, what was promised for them, and the receipt."""
+
+    values: NDArray[np.int64]  # places in `graph.labels`
+    graph: ProfileGraph
+    guarantee: Guarantee
+    receipt: Receipt
+    seeded: bool
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        return np.array(self.graph.labels, dtype=object)[self.values]
+
+
+def release_observations(
+    data: Any,  # noqa: ANN401 - whatever holds rows: a path, a frame
+    mechanism: ProfileMechanism,
+    *,
+    column: str,
+    profile: str,
+    observations: str,
+    ledger: Ledger,
+    per_source: int = 1,
+    scope: str | None = None,
+    source: Source | None = None,
+) -> LocalRelease:
+    """Randomise a column, each row by the kernel of its own profile, and charge for one source's rows.
+
+    `profile` is the column that names each row's profile, which is what stays secret; or one profile of the
+    graph, when all rows are of that one. `observations` names the set for good. A source with k rows in it
+    loses kε: say so with `per_source`.
+    """
+    if per_source < 1 or not observations.strip():
+        raise ValueError("name the set of observations, and say how many rows one source has at most (≥ 1)")
+    graph = mechanism.graph
+    read = column_reader(data, (column,) if profile in graph.names else (column, profile))
+    promise = repeat(mechanism.guarantee, per_source)
+    receipt = _paid(ledger, promise, observations, scope)
+    bits = source or SYSTEM
+
+    def compute() -> NDArray[np.int64]:
+        found = read()
+        values = np.maximum(_places(found[column], graph.labels), 0)
+        places = _profiles(found, graph, profile, values.size)
+        ledger.mark_computed(receipt.id)
+        return _randomised(mechanism, values, places, bits)
+
+    released = kept(receipt, compute)
+    return LocalRelease(released, graph, promise, receipt, bits.seeded)
+
+
+def _paid(ledger: Ledger, promise: Guarantee, observations: str, scope: str | None) -> Receipt:
+    name = f"observations: {observations}"
+    try:
+        before = ledger.receipt(name)
+    except LedgerError:  # a new name; a ledger out of reach says so at the charge
+        return pay(ledger, (promise,), scope=scope, charge_id=name)
+    if before.computed:
+        raise LedgerError(
+            f"the observations {observations!r} were released before: no promise covers randomising the same "
+            "observation twice; release new observations under a new name"
+        )
+    return pay(ledger, (promise,), scope=scope, charge_id=name)
+
+
+def _profiles(
+    found: dict[str, NDArray[Any]], graph: ProfileGraph, profile: str, size: int
+) -> NDArray[np.int64]:
+    if profile in graph.names:
+        return np.full(size, graph.place(profile))
+    places = _places(found[profile], graph.names)
+    if (places < 0).any():
+        raise TableError(f"the column {profile!r} names profiles that the graph does not have")
+    return places
+
+
+def _places(column: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.int64]:
+    known = {name: place for place, name in enumerate(names)}
+    levels, inverse = np.unique(column, return_inverse=True)
+    return np.array([known.get(str(level), -1) for level in levels], dtype=np.int64)[inverse]
+
+
+def _randomised(
+    mechanism: ProfileMechanism, values: NDArray[np.int64], places: NDArray[np.int64], source: Source
+) -> NDArray[np.int64]:
+    released = np.empty_like(values)
+    for place in range(len(mechanism.graph.names)):  # all of them, so that the bits drawn tell nothing
+        mine = places == place
+        released[mine] = mechanism.release(values[mine], source, profile=place)
+    return released

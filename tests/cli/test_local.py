@@ -1,0 +1,99 @@
+"""`discreet local`: what is written, what is paid, what is refused, and that the profile never leaves."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+GRAPH = """labels = ["low", "mid", "high"]
+edges = [["engineer", "manager"]]
+[profiles]
+engineer = [0.2, 0.3, 0.5]
+manager = [0.6, 0.3, 0.1]
+"""
+
+
+@pytest.fixture
+def usage(run, home):
+
+    rng = np.random.default_rng(5)
+    with Path("usage.csv").open("w") as file:
+        writer = csv.writer(file)
+        writer.writerow(["role", "level"])
+        for _ in range(4000):
+            engineer = rng.random() < 0.5
+            law = [0.2, 0.3, 0.5] if engineer else [0.6, 0.3, 0.1]
+            writer.writerow(
+                ["engineer" if engineer else "manager", rng.choice(["low", "mid", "high"], p=law)]
+            )
+    Path("roles.toml").write_text(GRAPH)
+    assert run("ledger", "init", "local.db", "--budget", "pure:1", "--relation", "profile").code == 0
+    return Path("usage.csv")
+
+
+def local(run, *more, out="r.csv", name="march", epsilon="0.5"):
+    words = ["--column", "level", "--profile", "role", "--graph", "roles.toml", "--epsilon", epsilon]
+    return run(
+        "local", "usage.csv", *words, "--observations", name, "--ledger", "local.db", "--out", out, *more
+    )
+
+
+def released(path="r.csv"):
+    with open(path) as file:  # noqa: PTH123
+        return list(csv.DictReader(file))
+
+
+def test_the_released_column_has_the_promised_law_and_nothing_else_leaves(run, usage):
+    """Shares against the mechanism's own outputs: binomial at level 1e-6; the true shares are rejected."""
+    done = local(run, "--seed", "3", "--json")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert told["epsilon"] <= 0.5
+    rows = released()
+    assert len(rows) == 4000
+    assert set(rows[0]) == {"level"}
+    with usage.open() as file:
+        truth = list(csv.DictReader(file))
+    changed = sum(a["level"] != b["level"] for a, b in zip(rows, truth, strict=True))
+    expected = float(np.mean([told["changed"][row["role"]] for row in truth]))
+    assert binomtest(changed, 4000, expected).pvalue > 1e-6
+    assert binomtest(changed, 4000, expected * 0.7).pvalue < 1e-6
+
+
+def test_the_same_observations_are_released_once(run, usage):
+    assert local(run).code == 0
+    again = local(run, out="s.csv")
+    assert again.code == 2
+    assert "released before" in again.err
+    assert local(run, out="s.csv", name="april").code == 0
+    broke = local(run, out="t.csv", name="may")
+    assert broke.code == 1
+    assert "does not fit" in broke.err
+
+
+def test_several_rows_of_one_source_cost_several_times(run, usage):
+    done = local(run, "--per-source", "4", "--json", epsilon="0.2")
+    assert json.loads(done.out)["epsilon"] == pytest.approx(0.8, rel=1e-6)
+
+
+def test_bad_input_is_one_line_and_nothing_is_charged(run, usage):
+    usage.write_text("role,level\nCANARY,low\n")
+    unknown = local(run)
+    assert unknown.code == 3
+    assert "the graph does not have" in unknown.err
+    assert "CANARY" not in unknown.err + unknown.out
+    for more, words in (
+        (["--kind", "magic"], "no kind is called"),
+        (["--kind", "smooth_bit"], "not 2"),
+        (["--column", "nope"], "no column 'nope'"),
+        (["--per-source", "0"], "≥ 1"),
+        (["--out", "x.txt"], ".csv or .parquet"),
+    ):
+        done = local(run, *more, name="never")
+        assert done.code == 2, done.err
+        assert words in done.err
+    history = json.loads(run("ledger", "history", "local.db", "--json").out)
+    assert "never" not in json.dumps(history)
