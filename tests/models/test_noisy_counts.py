@@ -11,6 +11,7 @@ from scipy import stats
 from discreet.certificate import certificate_text
 from discreet.ledger import Ledger
 from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.privacy.grouping import per_row
 from discreet.privacy.guarantee import ADD_REMOVE, Unreachable
@@ -18,7 +19,7 @@ from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, ZeroCDP
 from discreet.privatise import privatise
 from discreet.release import Release
 from discreet.sampling.source import SeededSource
-from discreet.tables.schema import Categories, Label, Schema
+from discreet.tables.schema import Categories, Count, Label, Schema
 from discreet.tables.table import Table
 
 MODEL = NaiveBayes("y", ("a", "b")).bind({"y": 2, "a": 3, "b": 2})
@@ -287,6 +288,39 @@ def test_what_is_wrong_is_refused_before_anything_is_charged(model, options, wor
     with pytest.raises((ValueError, KeyError), match=words):
         privatise(table, model, target=PureDP(1), ledger=ledger, **options)
     assert ledger.history() == before
+
+
+def test_a_hidden_markov_model_walks_the_same_line(tmp_path):
+    rng = np.random.default_rng(6)
+    step = rng.integers(0, 6, 900)
+    state = (step >= 3).astype(int)  # the same change in both regions
+    data = pd.DataFrame(
+        {
+            "region": rng.choice(["north", "south"], 900),
+            "month": step,
+            "kind": np.where(rng.random(900) < np.where(state == 1, 0.9, 0.1), "p", "q"),
+        }
+    )
+    schema = {
+        "region": Categories(["north", "south"], unknown="south"),
+        "month": Count(5),
+        "kind": Categories(["p", "q"], unknown="q"),
+    }
+    model = HiddenMarkov(states=2, chain="region", step="month", features=("kind",))
+    table = Table.open(data, schema=Schema(schema), n=900)
+    with Ledger.open(tmp_path / "budget.db", budget=PureDP(1)) as ledger:
+        release = privatise(table, model, target=PureDP(1), ledger=ledger, source=SeededSource(1))
+    paths = release.posterior.best.pooled().paths()[0]
+    assert (paths == paths[0]).all()
+    assert len(set(paths[0][:3])) == len(set(paths[0][3:])) == 1
+    assert paths[0][0] != paths[0][3]
+    home = release.save(tmp_path / "release", draws=20)
+    assert Release.load(home) == release
+    page = (home / "report.html").read_text()
+    assert "In which of 2 states is each “region”?" in page
+    assert "next state" in page
+    made = release.to_inference_data(draws=20)
+    assert made.posterior["state"].shape == (4, 20, 2, 6)
 
 
 def test_plans_say_that_they_are_for_families():

@@ -12,12 +12,18 @@ if TYPE_CHECKING:
     from discreet.inference.draws import Draws
     from discreet.mechanisms.noisy_cells import NoisyCells
     from discreet.models.count_model import CountModel
+    from discreet.sampling.source import Source
 
 # model → module:function of (NoisyCells, model, reading); loaded when the first posterior is asked for
 READERS = {
     "naive_bayes": "naive_bayes:read",
     "bayesian_network": "bayes_net:read",
     "mixture": "mixture:read",
+    "hidden_markov": "hmm_release:read",
+}
+# model → module:function of (posterior, draws), where draws are kept by chain and never mixed
+CHAINED = {
+    "hidden_markov": "hmm_release:variables",
 }
 # model → module:function of (Draws, model), where one draw of its tables is a release
 DRAWN = {
@@ -56,6 +62,14 @@ def _read(cells: NoisyCells, model: CountModel, reading: str) -> Any:  # noqa: A
     if model.name not in READERS:
         raise TypeError(f"no posterior is known for {type(model).__name__}; known: {', '.join(READERS)}")
     return _function(READERS[model.name])(cells, model, reading)
+
+
+def named_draws(posterior: Any, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
+    """Draws by name, the chain first: those that were kept, or fresh ones as one chain."""
+    if posterior.model.name in CHAINED:
+        found: dict[str, Any] = _function(CHAINED[posterior.model.name])(posterior, draws)
+        return found
+    return {name: values[None] for name, values in posterior.sample(draws, source).items()}
 
 
 def _function(home: str) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ import warnings
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from discreet.inference.cell_posteriors import named_draws
 from discreet.inference.draws import Draws
 from discreet.inference.parameters import named
 from discreet.models.count_model import CountModel
@@ -33,29 +34,28 @@ def inference_data(
 ) -> Any:  # noqa: ANN401 - arviz.InferenceData
     """Make the groups `posterior` (one chain; Draws give only what they hold) and `prior`, with `facts`."""
     bits = source or SeededSource(PUBLIC_SEED)
-    groups = _groups(prior, posterior, draws, bits)
-    chains = {
-        group: {name: values[None] for name, values in parts.items()} for group, parts in groups.items()
-    }
-    made = _arviz().from_dict(**chains)
+    made = _arviz().from_dict(**_groups(prior, posterior, draws, bits))
     made.posterior.attrs.update(facts or {})
     return made
 
 
 @singledispatch
 def _groups(prior: Any, posterior: Any, draws: int, source: Source) -> dict[str, dict[str, Floats]]:  # noqa: ANN401
+    """Variables by name, the chain first, in groups."""
     thetas = {"posterior": _thetas(posterior, draws, source), "prior": prior.sample(draws, source)}
-    return {group: named(prior, theta) for group, theta in thetas.items()}
+    return {
+        group: {name: values[None] for name, values in named(prior, theta).items()}
+        for group, theta in thetas.items()
+    }
 
 
 @_groups.register(CountModel)
 def _(prior: CountModel, posterior: Any, draws: int, source: Source) -> dict[str, dict[str, Floats]]:  # noqa: ANN401
-    """Variables come by name; the prior is a group where the posterior can be taken without data."""
+    """Take the prior as a group where the posterior can be had without data."""
     del prior
-    groups: dict[str, dict[str, Floats]] = {"posterior": posterior.sample(draws, source)}
-    return groups | (
-        {"prior": posterior.prior().sample(draws, source)} if hasattr(posterior, "prior") else {}
-    )
+    groups = {"posterior": named_draws(posterior, draws, source)}
+    without = getattr(posterior, "prior", None)
+    return groups | ({"prior": named_draws(without(), draws, source)} if callable(without) else {})
 
 
 @singledispatch

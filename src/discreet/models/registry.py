@@ -14,6 +14,7 @@ _HOME = {
     "naive_bayes": "naive_bayes:NaiveBayes",
     "bayesian_network": "bayes_net:BayesianNetwork",
     "mixture": "mixture:Mixture",
+    "hidden_markov": "hidden_markov:HiddenMarkov",
 }
 
 

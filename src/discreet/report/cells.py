@@ -62,7 +62,7 @@ class CellFindings:
             shown(float(v), places, percent=True)
             for v in (first.mean[group, level], *first.interval[group, level])
         )
-        within = f" where {first.groups[group]}" if len(first.groups) > 1 else ""
+        within = f" given {first.groups[group]}" if len(first.groups) > 1 else ""
         about = f"about {mean}, and with 90 % probability between {low} and {high}" if low != NONE else mean
         what = f"the share of {quoted(first.levels[level])}"
         return f"Among the values of {quoted(first.name)}{within}, {what} is {about}."
@@ -175,7 +175,7 @@ def _naive_bayes(release: Release) -> Html:
     )
     how = (
         f"A new record's {quoted(label)} is predicted by averaging over the posterior (predict_proba), so "
-        "that what the noise left uncertain makes no prediction bold. Alone, the columns tell this much:"
+        "that what the noise left uncertain makes predictions less bold. Alone, the columns tell this much:"
     )
     return joined([paragraphs(how), made])
 
