@@ -1,4 +1,4 @@
-"""The fit as a user meets it: recovery, agreement between chains, stops, and what is refused or said aloud."""
+"""The fit as a user meets it: recovery, agreement between chains, stops, what is refused or said aloud."""
 
 import numpy as np
 import pytest
@@ -89,7 +89,7 @@ def test_both_kernels_agree_on_posterior_marginals(world):
 
 
 def test_noise_aware_reading_predicts_better_than_the_naive_one(world, release):
-    z, records, tables = world
+    z, _, tables = world
     truth = np.concatenate([table.ravel() for table in tables.values()])
     assert release.noisy.min() < 0  # negative noisy counts, and nothing clips them in the noise-aware reading
     aware = hmm.fit(release, MODEL, source=SeededSource(4), **SHORT)

@@ -54,7 +54,7 @@ LAW, MEAN, CELLS, SETS, BINS = NoiseLaw("discrete_laplace", 3.0), 20.0, 12, 150,
 
 
 def simulated(rng, *, shared):
-    """θ of the cells, and noisy counts; `shared`: the features of a cell count the same records, as they do"""
+    """θ of the cells, and noisy counts; `shared`: the features of a cell count the same records, as real"""
     rows = rng.dirichlet(np.ones(2), 3)
     z = np.zeros(CELLS, dtype=np.int64)
     for c in range(CELLS):
@@ -108,7 +108,7 @@ LIMIT = 33.7  # the 1 − 1e-4 quantile of χ²₉
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_noise_aware_ranks_are_uniform(shared):
-    # the second case is not the model's own law but the world's: the features of a cell count the same records
+    # the second case is not the model's own law but the world's: a cell's features count the same records
     found = ranks(noise_aware, shared=shared)
     assert max(chi_square(found[:, i]) for i in (0, 1)) < LIMIT
     inside = ((found >= 1) & (found <= 18)).mean()  # the 90 % interval of 19 draws

@@ -157,14 +157,18 @@ class Chain:
         drawn: NDArray[np.float64] = w["matrix"][:, : model.states].copy()
         return drawn
 
-    def log_joint(self) -> float:
-        """Ln p(z, θ, data), π₀ and A integrated out"""
+    def log_path(self) -> float:
+        """Ln p(z), π₀ and A integrated out"""
         from discreet.inference.hmm_counts import log_path  # noqa: PLC0415
         from discreet.inference.hmm_kernels import transition_counts  # noqa: PLC0415
 
         model, w = self.emissions.model, self.work
         transition_counts(self.z, model.chains, w["moved"], w["transposed"])
-        return float(log_path(w["moved"], float(model.transition))) + self.emissions.log_density(self.z)
+        return float(log_path(w["moved"], float(model.transition)))
+
+    def log_joint(self) -> float:
+        """Ln p(z, θ, data)"""
+        return self.log_path() + self.emissions.log_density(self.z)
 
     def restart(self, z: NDArray[np.int64]) -> None:
         """Begin again from these states."""
