@@ -196,6 +196,31 @@ def test_postgres_says_nothing_either(heard, postgres_url):
         assert isinstance(told_by(mean.read, heard), TableError)
 
 
+@pytest.mark.filterwarnings("ignore:The copy keyword is deprecated")
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option is deprecated")
+def test_spark_says_nothing_either(heard, spark):
+    """PySpark 4 logs the words of a failed query, which quote the value; so would it here, unhushed."""
+    import ibis
+
+    from discreet.tables.quiet import SPARK, nothing
+
+    numbers = spark.range(3).selectExpr(f"concat('{TEXT}', id) as t")
+    numbers.selectExpr("cast(t as double) as x").createOrReplaceTempView("leaky")
+    table = Table.open(ibis.pyspark.connect(spark).table("leaky"), schema={"x": Bounded(0, 100)}, n=3)
+    mean = table["x"].bounded(dc.NormalMean(0, 1, variance=1, lower=0, upper=100))
+    assert isinstance(told_by(mean.read, heard), TableError)
+    quoted = io.StringIO()
+    handler = logging.StreamHandler(quoted)
+    for name in SPARK:  # the control: what the hush holds back
+        logger = logging.getLogger(name)
+        logger.removeFilter(nothing)
+        kept, logger.handlers = logger.handlers, [handler]
+        told_by(mean.read, heard)
+        logger.handlers = kept
+        logger.addFilter(nothing)
+    assert TEXT in quoted.getvalue()
+
+
 def test_a_password_is_not_repeated(heard):
     url = f"postgresql://user:{TEXT}@127.0.0.1:1/db"
     assert isinstance(told_by(lambda: Table.open(url, table="t", schema=SCHEMA), heard), TableError)

@@ -17,6 +17,7 @@ from ibis.common.exceptions import TableNotFound
 from ibis.expr.operations import InMemoryTable
 
 from discreet.tables.errors import MissingExtra, TableError, guarded
+from discreet.tables.quiet import hush_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -70,7 +71,10 @@ def open_source(source: Any, table: str | None, columns: Iterable[str]) -> Sourc
 def _from_ibis(source: Any) -> Source:  # noqa: ANN401
     if source.op().find(InMemoryTable):  # rows that this process holds already, unbound or bound
         return Source(guarded("reading the frame", lambda: _registered(source.to_pyarrow())), "duckdb")
-    return Source(source, source.get_backend().name)
+    engine = source.get_backend().name
+    if engine == "pyspark":
+        hush_spark()
+    return Source(source, engine)
 
 
 def _from_address(address: str, table: str | None) -> Source:
