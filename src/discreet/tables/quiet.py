@@ -11,7 +11,7 @@ SPARK = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # of PySpark 4
 
 
 def hush_spark() -> None:
-    """Let nothing through these two; Spark's own log is the session's, see docs/tables.md."""
+    """Let nothing through these two. The log of the Spark session is its owner's, and may quote rows too."""
     try:
         from pyspark.logger import PySparkLogger  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
     except ImportError:  # PySpark 3 has neither
