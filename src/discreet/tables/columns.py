@@ -28,7 +28,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Expression(ABC):
     """A function of one row. Never NULL or NaN, because it reads columns as the schema declares them."""
 
@@ -63,6 +63,11 @@ class Expression(ABC):
         return Compare(self, "!=", other)  # type: ignore[arg-type]
 
     __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        from discreet.tables.written import written  # noqa: PLC0415 - texts stand on expressions
+
+        return written(self)
 
     def __bool__(self) -> bool:
         raise TypeError("a column is no single truth; combine predicates with &, | and ~")
@@ -124,7 +129,7 @@ def constant(value: float) -> Expression:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Column(Expression):
     """A declared or derived column."""
 
@@ -141,7 +146,7 @@ class Column(Expression):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Constant(Expression):
     """A public number."""
 
@@ -161,7 +166,7 @@ class Constant(Expression):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Compare(Expression):
     """Column against public constant. Categories and truths are only equal or not."""
 
@@ -195,7 +200,7 @@ class Compare(Expression):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cut(Expression):
     """Σ_k [x ≥ edge_k], a code from 0 to the number of edges."""
 
@@ -225,7 +230,7 @@ class Cut(Expression):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Affine(Expression):
     """slope·x + shift, clipped to what the bounds of x allow."""
 
@@ -259,7 +264,7 @@ class Affine(Expression):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Both(Expression):
     """And."""
 
@@ -279,7 +284,7 @@ class Both(Expression):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Not(Expression):
     """Not."""
 
