@@ -85,6 +85,24 @@ EXPERIMENTS: dict[str, Experiment] = {
         "adversarial:figure",
         "erratum 12: 2Δ/T is loose at finite n; the exact worst case is drawn beside it",
     ),
+    "profiles": Experiment(
+        "Profile-based privacy: flips, costs and kernels beside randomised response",
+        "G20 figs 7.2–7.8; GC19",
+        "profile_figures:figures",
+        "errata 18 and 19: the flip needs positive parts; the largest error is not unique; Table 7.1 is lost",
+    ),
+    "amplification": Experiment(
+        "Amplification by iteration: bound against truth, our split against the published one, a trainer",
+        "G20 ch. 6; BBGG19",
+        "amplification_figures:figures",
+        "erratum 16: the printed split is not the best, and the noise of step i is ignored",
+    ),
+    "hmm": Experiment(
+        "Hidden Markov case study: states of regions by month, and prediction against ε",
+        "F16 §6",
+        "hmm:case_study",
+        "erratum 20: eq. (48) as printed samples another law; the right one is used. It takes minutes",
+    ),
 }
 
 

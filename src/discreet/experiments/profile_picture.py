@@ -1,0 +1,40 @@
+"""A picture of a profile graph: each profile as a bar chart, sensitive pairs joined by lines."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from discreet.experiments.thesis_figure import new_figure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.privacy.profiles import ProfileGraph
+
+WIDTH, HEIGHT = 0.17, 0.16
+
+
+def draw_graph(graph: ProfileGraph, path: Path) -> Path:
+    """Place the profiles on a circle, which shows any graph that people draw by hand."""
+    figure = new_figure(7, 6)
+    ground = figure.add_axes((0, 0, 1, 1))
+    ground.set(xlim=(0, 1), ylim=(0, 1))
+    ground.axis("off")
+    k = len(graph.profiles)
+    turns = [math.pi / 2 - 2 * math.pi * i / k for i in range(k)]
+    spots = [(0.5 + 0.34 * math.cos(t), 0.5 + 0.34 * math.sin(t)) for t in turns]
+    for i, j in graph.edges:
+        (a, b), (c, d) = spots[i], spots[j]
+        ground.plot([a, c], [b, d], color="#D55E00", linewidth=2, zorder=1)
+    for name, law, (x, y) in zip(graph.names, graph.profiles, spots, strict=True):
+        axes = figure.add_axes((x - WIDTH / 2, y - HEIGHT / 2, WIDTH, HEIGHT))
+        axes.bar(range(len(law)), [float(p) for p in law], color="#0072B2")
+        axes.set_xticks(range(len(law)), graph.labels, fontsize=7)
+        axes.set_yticks([])
+        axes.set_ylim(0, 1)
+        axes.set_title(name, fontsize=9)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+    figure.set_layout_engine("none")
+    figure.savefig(path, dpi=110)
+    return path
