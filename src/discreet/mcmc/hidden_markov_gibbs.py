@@ -1,0 +1,184 @@
+"""Gibbs through the exponential mechanism for the hidden Markov model: posterior samples, each paid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, final
+
+import numpy as np
+
+from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature
+from discreet.mcmc.simplex import truncated_simplex
+from discreet.mcmc.target import SLACK, UNIT, in_units
+from discreet.privacy.certified import Exact, ceiling, settle
+from discreet.privacy.composition import compose
+from discreet.privacy.guarantee import SUBSTITUTE
+from discreet.privacy.guarantees import PureDP
+from discreet.privacy.ops_worst import log_odds_range
+from discreet.sampling import exact
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.models.hidden_markov import HiddenMarkov
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.sampling.source import Source
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class HiddenMarkovGibbs(Kernel):
+    """z_{r,t} | z, θ, n for every cell in turn, then θ_{k,d} | z, n; the state (z, θ) is released [F16 §5].
+
+    The joint is p(z) p₀(θ) Π_c Π_d Π_j θ_{z_c,d,j}^{n_cdj/T}, transitions integrated out, J entries cut at
+    truncation/J. With Δ_x = Σ_d Δ_d: a state reads its own cell alone, so a substitution moves one update by
+    2Δ_x/T or two by Δ_x/T, and the scan is 2Δ_x/T-DP. With z public the record leaves one table of each
+    feature and enters one, drawn independently: a range of 2Δ_d/T. Half of each where a record is added.
+    """
+
+    name: ClassVar[str] = "hidden_markov_gibbs"
+    theorem: ClassVar[str] = "F16 §4.1 and §5, DDR20 Lemma 3.2; McSherry 2009 parallel composition over cells"
+
+    model: HiddenMarkov = field(kw_only=False)
+    truncation: Exact = Fraction(1, 10)  # F16 §6: a₀ = 1/(10 J)
+
+    def __post_init__(self) -> None:
+        check_temperature(self)
+        if not 0 < Fraction(self.truncation) < 1:
+            raise ValueError(f"truncation must lie strictly between 0 and 1, got {self.truncation!r}")
+        _ = self.model.size_of  # a model that was not bound says so
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.model.columns
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.model.sizes
+
+    @property
+    def places(self) -> int:
+        """R·T: entries of the state before θ, which is (K, ΣJ_d) flat."""
+        return self.model.chains * self.model.steps
+
+    @property
+    def parts(self) -> tuple[slice, ...]:
+        """Where each feature's values are among all ΣJ_d."""
+        return tuple(slice(a, b) for a, b in pairwise(self.model.offsets))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        cells = [f"z[{r},{t}]" for r in range(self.model.chains) for t in range(self.model.steps)]
+        values = [
+            f"{name}[{k},{j}]"
+            for k in range(self.model.states)
+            for name in self.model.features
+            for j in range(self.model.size_of[name])
+        ]
+        return (*cells, *values)
+
+    # --- what it promises ------------
+    def floor(self, size: int) -> Fraction:
+        return Fraction(self.truncation) / size
+
+    @cached_property
+    def spreads(self) -> tuple[Fraction, ...]:
+        """Δ_d = ln((1 − (J−1)a)/a), rounded up; a feature of one value tells nothing."""
+        sizes = [part.stop - part.start for part in self.parts]
+        return tuple(self._spread(size) for size in sizes if size > 1)
+
+    def _spread(self, size: int) -> Fraction:
+        return Fraction(ceiling(settle(lambda: log_odds_range(self.floor(size), size))))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        records = 2 if self.relation is SUBSTITUTE else 1
+        tables = [bounded_range(records * s / self.heat, self.relation) for s in self.spreads]
+        if self.model.states == 1:
+            return compose(*tables)  # every state is the one there is
+        rounded = sum((s + SLACK for s in self.spreads), Fraction(0))  # ln θ is in whole units
+        scan = PureDP(
+            bounded_range(records * rounded / self.heat, self.relation).loss, relation=self.relation
+        )
+        return compose(scan, *tables)
+
+    # --- what it draws ------------
+    def init(self, source: Source) -> State:
+        z = exact.uniform_integers(source, self.model.states, self.places)
+        nothing = np.zeros((self.places, self.model.offsets[-1]), dtype=np.int64)
+        return np.concatenate([z.astype(np.float64), self._tables(z, nothing, source)])
+
+    def arranged(self, counts: Counts, source: Source) -> Counts:  # noqa: ARG002 - nothing to shuffle
+        """Return the margins (cell, values of all features) of the joint counts. PRIVATE as they are."""
+        joint = self.check(counts).reshape(self.shape)
+        axes = range(2, joint.ndim)
+        each = [joint.sum(axis=tuple(set(axes) - {axis})).reshape(self.places, -1) for axis in axes]
+        return np.concatenate(each, axis=1)
+
+    def step(self, state: State, counts: Counts, source: Source) -> State:
+        """Take as `counts` what `arranged` made of them."""
+        z = state[: self.places].astype(np.int64)
+        if self.model.states > 1:
+            z = self._scan(z, self._scores(state, counts), source)
+        return np.concatenate([z.astype(np.float64), self._tables(z, counts, source)])
+
+    def _scores(self, state: State, counts: Counts) -> NDArray[np.object_]:
+        """Σ_d Σ_j n_cdj ln θ_kdj in whole units, (cell, state): exact integers."""
+        theta = state[self.places :].reshape(self.model.states, -1)
+        units = np.array(in_units(np.log(theta)), dtype=object).reshape(theta.shape)
+        return np.asarray(counts.astype(object) @ units.T)
+
+    def _scan(self, z: NDArray[np.int64], scores: NDArray[np.object_], source: Source) -> NDArray[np.int64]:
+        paths = z.reshape(self.model.chains, self.model.steps).copy()
+        moves = transition_counts(paths, self.model.states)
+        for r, t in np.ndindex(paths.shape):
+            moved(moves, paths[r], t, -1)
+            prior = in_units(self.log_prior(moves, paths[r], t))
+            score = scores[r * self.model.steps + t]
+            weights = [p * UNIT + s * UNIT / self.heat for p, s in zip(prior, score, strict=True)]
+            paths[r, t] = exact.categorical(source, weights, 1)[0]
+            moved(moves, paths[r], t, 1)
+        return paths.reshape(-1)
+
+    def log_prior(self, moves: NDArray[np.int64], path: NDArray[np.int64], t: int) -> NDArray[np.float64]:
+        """Log p(z_t = k | all other states), transitions integrated out; no record is read.
+
+        (n_{a→k}+α)·(n_{k→b} + I[a=k=b] + α)/(n_{k→·} + I[a=k] + Kα), a before, b after [F16 eq. 48, mended].
+        """
+        K, alpha = self.model.states, float(self.model.transition)
+        before = path[t - 1] if t else K
+        weight = np.log(moves[before] + alpha)
+        if t + 1 < path.size:
+            after, k = path[t + 1], np.arange(K)
+            stays = k == before
+            weight += np.log(moves[:K, after] + (stays & (k == after)) + alpha)
+            weight -= np.log(moves[:K].sum(axis=1) + stays + K * alpha)
+        return np.asarray(weight)
+
+    def _tables(self, z: NDArray[np.int64], counts: Counts, source: Source) -> State:
+        """θ_{k,d} ~ Dirichlet(β + Σ_{c: z_c = k} n_cd·/T), truncated; (K, ΣJ_d) flat."""
+        beta, drawn = Fraction(self.model.emission), []
+        for k in range(self.model.states):
+            here = counts[z == k].sum(axis=0)
+            for part in self.parts:
+                alpha = [beta + int(count) / self.heat for count in here[part]]
+                drawn.append(truncated_simplex(alpha, self.floor(len(alpha)), source))
+        return np.concatenate(drawn)
+
+
+def transition_counts(paths: NDArray[np.int64], states: int) -> NDArray[np.int64]:
+    """Count moves a → b of all chains; the last row is of first states."""
+    moves = np.zeros((states + 1, states), dtype=np.int64)
+    np.add.at(moves, (paths[:, :-1].reshape(-1), paths[:, 1:].reshape(-1)), 1)
+    np.add.at(moves[states], paths[:, 0], 1)
+    return moves
+
+
+def moved(moves: NDArray[np.int64], path: NDArray[np.int64], t: int, by: int) -> None:
+    """Put step t of a path into the counts, or take it out."""
+    moves[path[t - 1] if t else -1, path[t]] += by
+    if t + 1 < path.size:
+        moves[path[t], path[t + 1]] += by
