@@ -30,9 +30,16 @@ _HOME = {
     "GammaPoisson GammaExponential NormalMean NormalInverseGamma NormalInverseWishart "
     "BayesianLinearRegression",
     "mechanisms.registry": "DirectPosterior DiffusedPosterior ConcentratedPosterior OnePosteriorSample "
-    "NoisyStatistics StatisticalQuery Laplace Gaussian DiscreteLaplace DiscreteGaussian RandomizedResponse "
+    "NoisyStatistics NoisyCounts StatisticalQuery Laplace Gaussian DiscreteLaplace DiscreteGaussian "
+    "RandomizedResponse "
     "KaryRandomizedResponse Exponential ContinuousExponential PermuteAndFlip ReportNoisyMax "
-    "SmoothSensitivityMedian ProposeTestRelease SampleAndAggregate",
+    "SmoothSensitivityMedian ProposeTestRelease SampleAndAggregate "
+    "TwoProfileBit OneBitCluster SmoothOneBit SmoothCategorical",
+    "models.naive_bayes": "NaiveBayes",
+    "models.bayes_net": "BayesianNetwork",
+    "models.mixture": "Mixture",
+    "models.hidden_markov": "HiddenMarkov",
+    "privacy.profiles": "ProfileGraph",
     "sampling.source": "SystemSource SeededSource",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}

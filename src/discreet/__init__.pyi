@@ -67,6 +67,16 @@ from discreet.tables.schema import Schema as Schema
 from discreet.tables.table import Table as Table
 
 __version__: str
+from discreet.mechanisms.noisy_counts import NoisyCounts as NoisyCounts
+from discreet.mechanisms.profile_bits import OneBitCluster as OneBitCluster
+from discreet.mechanisms.profile_bits import SmoothOneBit as SmoothOneBit
+from discreet.mechanisms.profile_bits import TwoProfileBit as TwoProfileBit
+from discreet.mechanisms.profile_categorical import SmoothCategorical as SmoothCategorical
+from discreet.models.bayes_net import BayesianNetwork as BayesianNetwork
+from discreet.models.hidden_markov import HiddenMarkov as HiddenMarkov
+from discreet.models.mixture import Mixture as Mixture
+from discreet.models.naive_bayes import NaiveBayes as NaiveBayes
+from discreet.privacy.profiles import ProfileGraph as ProfileGraph
 from discreet.privatise import ChargeKept as ChargeKept
 from discreet.receipts import LedgerError as LedgerError
 from discreet.tables.columns import constant as constant
