@@ -8,7 +8,7 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import chi2
 
-from discreet.inference.bayes_net import exact, fit, naive, posed
+from discreet.inference.bayes_net import exact, fit, naive, posed, started
 from discreet.inference.bayes_net_chain import Chain
 from discreet.inference.bayes_net_queries import ancestral, counts_of
 from discreet.mechanisms.noisy_cells import NoisyCells
@@ -125,7 +125,8 @@ def ranks(model, n, scale, reading, seed):
 def aware(cells, source):
     """DRAWS draws, 15 sweeps apart"""
     problem, n = posed(cells, cells.model)
-    chain = Chain.begin(problem, n, problem.prior + np.maximum(problem.noisy, 0), int(source.words(1)[0]))
+    seed = int(source.words(1)[0])
+    chain = Chain.begin(problem, started(problem, cells, n, seed), seed)
     chain.advance(150)
     draws = np.empty((DRAWS, cells.model.size))
     for s in range(DRAWS):

@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.bayes_net_chain import Chain, Problem, check_length, layout_of, noise_of, size_of
+from discreet.inference.bayes_net_chain import (
+    Chain,
+    Problem,
+    allotted,
+    check_length,
+    jittered,
+    layout_of,
+    noise_of,
+    size_of,
+)
 from discreet.inference.bayes_net_posterior import (
     NetworkDirichlet,
     NetworkDraws,
     NetworkPosterior,
     OneNetwork,
+    generator,
 )
+from discreet.inference.bayes_net_tables import DRAWS, NetworkCounts, by_table
 from discreet.inference.noise_aware import Diagnostics
 from discreet.inference.noise_aware_chains import ess, r_hat
 from discreet.inference.noise_aware_noise import NoiseLaw
@@ -34,8 +45,8 @@ FEWEST, MOST = 400, 2000  # sweeps to keep
 
 
 def read(cells: NoisyCells, model: BayesianNetwork, reading: str) -> NetworkPosterior:
-    """Read noisy counts by the name of the reading."""
-    return naive(cells, model) if reading == "naive" else fit(cells, model)
+    """Read noisy counts by the name of the reading; `fit` reads all tables together instead."""
+    return naive(cells, model) if reading == "naive" else noise_aware(cells, model)
 
 
 def exact(counts: ArrayLike, model: BayesianNetwork) -> NetworkDirichlet:
@@ -47,6 +58,17 @@ def naive(cells: NoisyCells, model: BayesianNetwork) -> NetworkDirichlet:
     """Take max(Ĉ, 0) as if it were C; intervals of this reading under-cover."""
     counts = np.maximum(cells.noisy, 0.0)
     return NetworkDirichlet(model, float(model.prior) + counts, "naive")
+
+
+def noise_aware(
+    cells: NoisyCells, model: BayesianNetwork, *, draws: int = DRAWS, source: Source | None = None
+) -> NetworkCounts:
+    """p(θ_v | Ĉ_v) for each node by itself: exact draws, and no trust in the graph beyond each table.
+
+    Rows are Dirichlet as in the model; which row a record is in is free, all cells of a table alike.
+    """
+    rng = generator(source or public_source(cells, model))
+    return NetworkCounts(model, by_table(cells, model, rng, draws), notes_of(cells))
 
 
 def drawn(draws: Draws, model: BayesianNetwork) -> OneNetwork:
@@ -64,8 +86,10 @@ def fit(
     keep: int = 500,
     source: Source | None = None,
 ) -> NetworkDraws:
-    """p(θ | Ĉ): Gibbs over θ and the records behind the counts; the same numbers every time without a source.
+    """p(θ | Ĉ) of all tables together: Gibbs over θ and the records behind the counts.
 
+    Uses what tables say about each other, through the independences of the graph: more than table by table
+    where noise is heavy and the graph is right, and worse where it is not. The same without a source.
     n private: flat prior on it, up to 12 standard deviations above the noisy totals.
     """
     check_length(chains, sweeps, keep)
@@ -75,15 +99,21 @@ def fit(
     burnt, thin = total // 2 if burn is None else burn, max(total // kept, 1)
     draws = np.empty((chains, kept, model.size), np.float32)
     sizes = np.empty((chains, kept), np.int64)
-    begin = problem.prior + np.maximum(problem.noisy, 0.0)  # the naive posterior
     for i, seed in enumerate((source or public_source(cells, model)).words(chains)):
-        chain = Chain.begin(problem, n, begin, int(seed))
+        chain = Chain.begin(problem, started(problem, cells, n, int(seed)), int(seed))
         chain.advance(burnt)
         for s in range(kept):
             chain.advance(thin)
             draws[i, s], sizes[i, s] = chain.theta, chain.n
     method = diagnosed(draws, "Gibbs over θ and the records")
     return NetworkDraws(model, draws, "noise_aware", method, sizes, notes_of(cells))
+
+
+def started(problem: Problem, cells: NoisyCells, n: int, seed: int) -> NDArray[np.int32]:
+    """Return records like those that the noisy counts speak of, others for each seed."""
+    rng, tables = np.random.default_rng(seed), zip(cells.model.cells, cells.scales, strict=True)
+    scale = np.concatenate([np.full(table.size, float(s)) for table, s in tables])
+    return allotted(problem.layout, problem.prior + jittered(problem.noisy, scale, rng), n, rng)
 
 
 def posed(cells: NoisyCells, model: BayesianNetwork) -> tuple[Problem, int]:

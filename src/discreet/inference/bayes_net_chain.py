@@ -48,26 +48,21 @@ class Chain:
     accepted: float = 0.0  # of the last sweep's single records
 
     @classmethod
-    def begin(cls, problem: Problem, n: int, shapes: Floats, seed: int) -> Chain:
-        """Draw θ ~ Dirichlet(shapes), then n records from it."""
-        chain = cls.empty(problem, n, shapes, seed)
-        from discreet.inference.bayes_net_kernel import fill  # noqa: PLC0415 - compiles on first use
-
-        fill(chain.codes, n, chain.residual, chain.chances, problem.layout)
-        return chain
-
-    @classmethod
-    def empty(cls, problem: Problem, n: int, shapes: Floats, seed: int) -> Chain:
-        """Draw θ ~ Dirichlet(shapes) and leave the records to the caller."""
+    def begin(cls, problem: Problem, records: NDArray[np.int32], seed: int) -> Chain:
+        """Start from these records; θ given them."""
         from discreet.inference import bayes_net_kernel as kernel  # noqa: PLC0415 - compiles on first use
 
         kernel.seed(seed % 2**31)
         nodes, cells = problem.layout.size.size, problem.prior.size
         codes = np.zeros((problem.most, nodes), np.int32)
+        codes[: len(records)] = records
         room = np.empty((int(problem.noise.reach.max()), nodes), np.int32)
-        chain = cls(problem, n, codes, problem.noisy.copy(), np.empty(cells), np.empty(cells), room)
+        chain = cls(
+            problem, len(records), codes, problem.noisy.copy(), np.empty(cells), np.empty(cells), room
+        )
+        kernel.place(codes, chain.n, chain.residual, problem.layout)
         for v in range(nodes):
-            chain.redraw(v, shapes)
+            chain.redraw(v, problem.prior)
         return chain
 
     def advance(self, sweeps: int) -> None:
@@ -95,6 +90,32 @@ class Chain:
         from discreet.inference.bayes_net_kernel import redraw  # noqa: PLC0415
 
         redraw(self.theta, self.chances, prior, self.problem.noisy, self.residual, self.problem.layout, v)
+
+
+def allotted(layout: Any, shapes: Floats, n: int, rng: np.random.Generator) -> NDArray[np.int32]:  # noqa: ANN401
+    """Make n records whose counts follow `shapes` row by row to within one: systematic sampling, shuffled.
+
+    Drawn independently they would stray by √n, far outside of the noise where that is small.
+    """
+    codes = np.zeros((n, layout.size.size), np.int32)
+    for v, size in enumerate(layout.size.tolist()):
+        edges = slice(layout.first[v], layout.first[v + 1])
+        rows = (codes[:, layout.parent[edges]] * layout.stride[edges]).sum(axis=1) // size
+        order = rng.permutation(n)
+        order = order[np.argsort(rows[order], kind="stable")]
+        mine, many = rows[order], np.bincount(rows, minlength=1)
+        rank = np.arange(n) - (np.cumsum(many) - many)[mine]
+        place = (rank + rng.random(many.size)[mine]) / many[mine]
+        table = shapes[layout.start[v] : layout.stop[v]].reshape(-1, size)
+        sums = np.cumsum(table / table.sum(axis=1, keepdims=True), axis=1) + np.arange(len(table))[:, None]
+        found = np.searchsorted(sums.reshape(-1), place + mine, side="right") - mine * size
+        codes[order, v] = np.clip(found, 0, size - 1)
+    return codes
+
+
+def jittered(noisy: Floats, scale: Floats, rng: np.random.Generator) -> Floats:
+    """Noisy counts with as much noise again, none negative: chains start as far apart as they may end."""
+    return np.maximum(noisy + rng.laplace(0, scale), 0.0)
 
 
 def check_length(chains: int, sweeps: int | None, keep: int) -> None:

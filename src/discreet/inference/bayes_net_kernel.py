@@ -216,10 +216,10 @@ def seed(value: int) -> None:
 
 
 @njit(cache=True)
-def fill(codes: Codes, n: int, residual: Floats, chances: Floats, layout: Layout) -> None:
-    """Draw n records from p(x|θ) and take them off the residuals: where a chain starts."""
+def place(codes: Codes, n: int, residual: Floats, layout: Layout) -> None:
+    """Take the records that a chain starts from off the residuals."""
     cells = np.empty(layout.size.size, np.int64)
     for i in range(n):
-        propose(chances, layout, codes[i], cells)
+        locate(layout, codes[i], cells)
         for v in range(cells.size):
             residual[cells[v]] -= 1.0

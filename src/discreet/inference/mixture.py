@@ -76,7 +76,8 @@ def _noisily(cells: NoisyCells, model: Mixture) -> Evidence:
     sharpness[-1] = joint.sharpness[0]
     noise = joint._replace(sharpness=sharpness, reach=np.full(nodes, joint.reach[0]))
     codes, counts = np.zeros((most, nodes), np.int32), cells.noisy.astype(np.float64)
-    return Evidence(model, "noise_aware", counts, codes, n, noise, cells.n is not None, frozen=False)
+    public, scale = cells.n is not None, float(cells.scales[0])
+    return Evidence(model, "noise_aware", counts, codes, n, noise, public, frozen=False, scale=scale)
 
 
 def _exactly(reading: str, counts: NDArray[np.int64], model: Mixture) -> Evidence:
@@ -128,7 +129,7 @@ def _chain(evidence: Evidence, seed: int, lengths: tuple[int, int, int]) -> tupl
 
 
 def start(model: Mixture, joint: Floats, seed: int) -> Floats:
-    """Shapes to draw the first θ from: each class is pulled to a seed cell, seeds far apart [k-means++]."""
+    """Shapes whose mean is the first θ: each class is pulled to a seed cell, seeds far apart [k-means++]."""
     rng = np.random.default_rng(seed)
     chance, away = np.maximum(joint, 0) + 1e-9, np.ones(joint.size)
     values = np.stack(np.unravel_index(np.arange(joint.size), model.sizes), axis=1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.inference.bayes_net_chain import Chain
+from discreet.inference.bayes_net_chain import Chain, jittered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +30,17 @@ class Evidence:
     noise: Any  # the kernel's
     fixed: bool  # n is public
     frozen: bool  # the counts are taken as exact
+    scale: float = 0.0  # of the noise
+
+    def like(self, seed: int) -> NDArray[np.int32]:
+        """Make n records whose joint counts are the noisy ones with as much noise again, to within one."""
+        rng = np.random.default_rng(seed)
+        weight = jittered(self.joint, np.full(self.joint.size, self.scale), rng) + 1e-9
+        steps = (np.arange(self.n) + rng.random()) / max(self.n, 1)
+        where = np.searchsorted(np.cumsum(weight / weight.sum()), steps).clip(max=weight.size - 1)
+        codes = np.zeros((self.n, len(self.model.features) + 2), np.int32)
+        codes[:, 1:-1] = np.stack(np.unravel_index(where, self.model.sizes), axis=1)
+        return codes
 
 
 @final
@@ -42,14 +53,17 @@ class MixtureChain:
 
     @classmethod
     def begin(cls, problem: Problem, evidence: Evidence, shapes: Floats, seed: int) -> MixtureChain:
-        from discreet.inference.mixture_kernel import place  # noqa: PLC0415 - compiles on first use
+        """Start from the records, or such as the noisy counts speak of; classes from the mean of `shapes`."""
+        from discreet.inference.mixture_kernel import relabel  # noqa: PLC0415 - compiles on first use
 
-        if not evidence.frozen:
-            return cls(Chain.begin(problem, evidence.n, shapes, seed), frozen=False)
-        inner = Chain.empty(problem, evidence.n, shapes, seed)
-        inner.codes[:] = evidence.codes
-        place(inner.codes, inner.n, inner.residual, problem.layout)
-        return cls(inner, frozen=True)
+        model, records = evidence.model, evidence.codes if evidence.frozen else evidence.like(seed)
+        inner = Chain.begin(problem, records, seed)
+        totals = [cells.reshape(-1, cells.shape[-1]) for cells in model.network.split(shapes).values()]
+        mean = np.concatenate([(t / t.sum(axis=1, keepdims=True)).reshape(-1) for t in totals])
+        relabel(inner.codes, inner.n, mean, inner.residual, problem.layout)
+        for v in range(problem.layout.size.size - 1):
+            inner.redraw(v, problem.prior)
+        return cls(inner, evidence.frozen)
 
     def advance(self, sweeps: int) -> float:
         """Sweep; return ln p(π, θ, records, ŷ) up to a constant, before the last draw of θ."""

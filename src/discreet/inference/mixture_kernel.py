@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from discreet.inference.bayes_net_kernel import locate
-
 if TYPE_CHECKING:
     from discreet.inference.bayes_net_kernel import Codes, Floats, Layout, Noise
 
@@ -56,13 +54,3 @@ def log_noise(residual: Floats, layout: Layout, noise: Noise) -> float:
         r = abs(residual[cell])
         total -= noise.sharpness[last] * (r * r if noise.squared else r)
     return total
-
-
-@njit(cache=True)
-def place(codes: Codes, n: int, residual: Floats, layout: Layout) -> None:
-    """Take given records off the residuals."""
-    cells = np.empty(layout.size.size, np.int64)
-    for i in range(n):
-        locate(layout, codes[i], cells)
-        for v in range(cells.size):
-            residual[cells[v]] -= 1.0
