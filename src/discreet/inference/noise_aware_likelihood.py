@@ -14,6 +14,8 @@ from discreet.inference.noise_aware_records import record_law
 from discreet.inference.noise_aware_sums import EVEN, FINE, sums
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from discreet.families.family import Floats, Integers
     from discreet.families.scalar import ScalarFamily
     from discreet.inference.noise_aware_records import RecordLaw
@@ -24,6 +26,7 @@ SizePrior = Callable[[Any], Any]  # log π(n) of an integer array, up to a const
 BLOCK = 64  # values of θ that share a grid of sums
 MOST_SIZES = 96  # values of an unknown n that are summed over
 SIZE_NATS = 28.0
+FAR_NATS = 60.0
 LOWEST = -1e5
 
 
@@ -63,10 +66,21 @@ class Likelihood:
         """Log Σ_s p(s|θ) p(Ŝ|s): all terms are positive, so that a likelihood far out is still right."""
         n = self.n or 0
         law = sums(self.record, theta, (n, n), self.noise_variance, fineness)
-        weights = self._log_noise(noisy, law, n)
+        near = self._near(noisy, law)
+        log = np.full((len(noisy), theta.size), LOWEST)
+        weights = self._log_noise(noisy[near], law, n)
         top = weights.max(axis=1, keepdims=True)
         total = np.exp(np.maximum(weights - top, -745)) @ law.law(n * self.record.copies).T
-        return np.asarray(_log_above(total, 0.0) + top)
+        log[near] = _log_above(total, 0.0) + top
+        return log
+
+    def _near(self, noisy: Floats, law: Sums) -> NDArray[np.bool_]:
+        """Which of many releases these sums can explain; a single one is never given up."""
+        if len(noisy) == 1 or self.joint:
+            return np.ones(len(noisy), dtype=np.bool_)
+        low, high = self.record.unit * law.points[[0, -1]]
+        reach = self.noise.reach(FAR_NATS)
+        return np.asarray((noisy[:, 0] > low - reach) & (noisy[:, 0] < high + reach))
 
     def _log_noise(self, noisy: Floats, law: Sums, n: int) -> Floats:
         """Log of the noise's density at every Ŝ − s; averaged over the cell where the grid is coarse."""

@@ -1,0 +1,172 @@
+"""Simulation-based calibration: θ from the prior, records, noise; then P(θ' ≤ θ | Ŝ) must be uniform.
+
+2000 replicates: a coverage of 90 % has a standard error of 0.67 %, so that 88–92 % is three of them; the
+Kolmogorov–Smirnov test rejects at 1e-4. For right posteriors each parametrised test fails with probability
+0.003, decided once by the fixed seed.
+"""
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import betainc
+from scipy.stats import kstest
+
+from discreet.families.beta_bernoulli import BetaBernoulli
+from discreet.families.dirichlet_categorical import DirichletCategorical
+from discreet.inference.noise_aware_batch import batch
+from discreet.inference.noise_aware_dirichlet import Run
+from discreet.inference.noise_aware_likelihood import Likelihood
+from discreet.inference.noise_aware_noise import NoiseLaw
+from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.sampling.source import SeededSource
+
+_spec = importlib.util.spec_from_file_location("simulated", Path(__file__).with_name("simulated.py"))
+simulated = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(simulated)
+
+SETTINGS = [(100, 0.1), (1000, 0.1), (1000, 1), (10_000, 0.3)]
+NOISY = SETTINGS[:2]  # where reading Ŝ as S must fail
+REPLICATES, LEVEL = 2000, 1e-4
+
+
+def covered(pit):
+    return float(((pit > 0.05) & (pit < 0.95)).mean())
+
+
+@pytest.mark.parametrize(("n", "epsilon"), SETTINGS)
+@pytest.mark.parametrize("name", simulated.FAMILIES)
+def test_ranks_are_uniform_and_intervals_cover(name, n, epsilon):
+    model = simulated.FAMILIES[name]
+    theta, statistic, scale, rng = simulated.simulated(name, n, epsilon, REPLICATES, seed=1)
+    noisy = statistic + simulated.discrete_laplace(rng, scale, REPLICATES)
+    likelihood = Likelihood(model, n, joint=False, noise=NoiseLaw("discrete_laplace", scale))
+    pit = batch(likelihood, noisy[:, None]).cdf(theta)
+    assert 0.88 <= covered(pit) <= 0.92
+    assert kstest(pit, "uniform").pvalue > LEVEL
+    if (n, epsilon) not in NOISY:
+        return
+    few = slice(0, 400)  # negative control: the naive posterior fails the same test by far
+    naive = [model.update(model.project([x], n), n).interval(0.9) for x in noisy[few]]
+    inside = [low <= t <= high for (low, high), t in zip(naive, theta[few], strict=True)]
+    assert np.mean(inside) < 0.8
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian", "discrete_gaussian"])
+def test_other_noises_are_calibrated_too(kind):
+    n, model = 200, simulated.FAMILIES["gamma_poisson"]
+    theta, statistic, _, rng = simulated.simulated("gamma_poisson", n, 1, REPLICATES, seed=2)
+    noise = rng.laplace(scale=60, size=REPLICATES) if kind == "laplace" else rng.normal(0, 60, REPLICATES)
+    noisy = statistic + (np.rint(noise) if kind.startswith("discrete") else noise)
+    right = batch(Likelihood(model, n, joint=False, noise=NoiseLaw(kind, 60)), noisy[:, None]).cdf(theta)
+    wrong = batch(Likelihood(model, n, joint=False, noise=NoiseLaw(kind, 40)), noisy[:, None]).cdf(theta)
+    assert 0.88 <= covered(right) <= 0.92
+    assert kstest(right, "uniform").pvalue > LEVEL
+    assert kstest(wrong, "uniform").pvalue < LEVEL  # a third less noise than there was
+
+
+@pytest.mark.parametrize("name", simulated.FAMILIES)
+def test_the_batch_is_the_posterior_that_users_get(name):
+    model, n = simulated.FAMILIES[name], 500
+    _, statistic, scale, _ = simulated.simulated(name, n, 0.5, 4, seed=3)
+    mechanism = NoisyStatistics(model, n=n, scale=scale)
+    releases = [mechanism.release(s, SeededSource(i)) for i, s in enumerate(statistic[:, None])]
+    noisy = np.array([r.noisy for r in releases], dtype=np.float64)
+    read = batch(Likelihood.of(releases[0], model), noisy)
+    ends = np.stack([read.quantile(0.05), read.quantile(0.95)], axis=1)
+    for i, release in enumerate(releases):
+        posterior = release.posterior()
+        deviation = posterior.variance() ** 0.5
+        assert abs(posterior.mean() - read.mean()[i]) < 0.005 * deviation
+        assert (
+            np.abs(posterior.interval(0.9) - ends[i]).max() < 0.04 * deviation
+        )  # its quantiles are linear between nodes
+        assert posterior.cdf(ends[i]) == pytest.approx([0.05, 0.95], abs=0.005)
+
+
+# --- n private ------------
+def test_a_private_n_is_calibrated():
+    """100 replicates: [0.8, 0.98] is 3.3 standard errors about 0.9; KS at 1e-4."""
+    model, rng, pit, naive = BetaBernoulli(2, 3), np.random.default_rng(5), [], 0
+    made = NoisyStatistics(model, scale=10, relation=ADD_REMOVE).release([3], SeededSource(1), count=9)
+    for theta in rng.beta(2, 3, 100):
+        n = int(rng.integers(0, 300))  # flat, as the model says, far from its end
+        s = rng.binomial(n, theta)
+        noisy = np.array([s, n - s]) + simulated.discrete_laplace(rng, 10, 2)
+        release = replace(made, noisy=tuple(noisy.tolist()))
+        pit.append(float(release.posterior().cdf(theta)))
+        low, high = release.posterior(reading="naive").interval(0.9)
+        naive += bool(low <= theta <= high)
+    pit = np.array(pit)
+    assert 0.8 <= covered(pit) <= 0.98
+    assert kstest(pit, "uniform").pvalue > LEVEL
+    assert naive < 80
+
+
+# --- counts ------------
+ALPHA = np.array([1.0, 0.5, 2.0, 1.5])
+
+
+def counts_pit(rows, theta, prior):
+    """P(θ'_0 ≤ θ_0 | Ŝ) of a mixture of Dirichlets, by its components."""
+    a = prior.natural[0] + rows[:, 0]
+    return betainc(a, prior.natural.sum() + rows.sum(axis=1) - a, theta).mean()
+
+
+@pytest.mark.parametrize(("n", "epsilon"), SETTINGS)
+@pytest.mark.parametrize("private", [False, True], ids=["n public", "n private"])
+def test_counts_are_calibrated(n, epsilon, private):
+    """1000 replicates of 4 cells: a standard error of 0.95 %, so 87–93 % is three; KS at 1e-4."""
+    prior, rng, replicates = DirichletCategorical(ALPHA), np.random.default_rng(7), 1000
+    law = NoiseLaw("discrete_laplace", (1 if private else 2) / epsilon)
+    run, pit, naive = Run(prior, None if private else n, law), [], 0
+    for i, theta in enumerate(rng.dirichlet(ALPHA, replicates)):
+        size = int(rng.integers(0, 2 * n)) if private else n
+        noisy = rng.multinomial(size, theta) + simulated.discrete_laplace(rng, law.scale, 4)
+        rows = run.chain(noisy.astype(np.float64), i, 120, burn=150, thin=6)
+        pit.append(counts_pit(rows, theta[0], prior))
+        if not private and i < 300:
+            low, high = prior.update(prior.project(noisy, n), n).interval(0.9)[0]
+            naive += bool(low <= theta[0] <= high)
+    pit = np.array(pit)
+    assert 0.87 <= covered(pit) <= 0.93
+    assert kstest(pit, "uniform").pvalue > LEVEL
+    if not private and (n, epsilon) in NOISY:
+        assert naive < 240
+
+
+@pytest.mark.parametrize("private", [False, True], ids=["n public", "n private"])
+def test_very_many_cells_are_calibrated_all_at_once(private):
+    """20 000 cells of one table are as many replicates: a standard error of 0.2 %; KS at 1e-4."""
+    d, n, rng = 20_000, 60_000, np.random.default_rng(11)
+    prior = DirichletCategorical(np.ones(d))
+    theta = rng.dirichlet(np.ones(d))
+    noisy = rng.multinomial(n, theta) + simulated.discrete_laplace(rng, 4, d)
+    run = Run(prior, None if private else n, NoiseLaw("discrete_laplace", 4))
+    rows = run.independent(noisy.astype(np.float64), 1, 200)
+    if not private:
+        assert np.all(rows.sum(axis=1) == n)
+    a, total = 1 + rows, d + rows.sum(axis=1, dtype=np.float64)[:, None]
+    pit = np.mean([betainc(x, t - x, theta) for x, t in zip(a, total, strict=True)], axis=0)
+    assert 0.89 <= covered(pit) <= 0.91
+    assert kstest(pit, "uniform").pvalue > LEVEL
+    clipped = np.maximum(noisy, 0)
+    naive = betainc(1 + clipped, d + n - 1 - clipped, theta)
+    assert covered(naive) < 0.8
+
+
+def test_tilted_counts_and_chains_agree():
+    """At 300 cells both apply: means within 0.2 posterior deviations everywhere, variances within 15 %."""
+    prior, rng = DirichletCategorical(np.ones(300)), np.random.default_rng(13)
+    noisy = rng.multinomial(3000, rng.dirichlet(np.ones(300))) + simulated.discrete_laplace(rng, 4, 300)
+    for n in (3000, None):
+        run = Run(prior, n, NoiseLaw("discrete_laplace", 4))
+        one = run.independent(noisy.astype(np.float64), 1, 1500)
+        two = run.chain(noisy.astype(np.float64), 2, 1500, thin=10)
+        gap = np.abs(one.mean(axis=0) - two.mean(axis=0)) / two.std(axis=0)
+        assert gap.max() < 0.25
+        assert one.std() == pytest.approx(two.std(), rel=0.02)
+        assert (one.var(axis=0) / two.var(axis=0)).mean() == pytest.approx(1, abs=0.05)
