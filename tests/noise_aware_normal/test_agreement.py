@@ -13,7 +13,7 @@ PLAN = {
 
 
 def summary(posterior):
-    """Mean and deviation of ln(|θ| + ½), whose tails are light, and their errors in units of the deviation."""
+    """Mean and deviation of ln(|θ| + ½), whose tails are light, and their errors over the deviation."""
     draws = np.log(abs(posterior.draws) + 0.5)
     flat = draws.reshape(-1, draws.shape[-1])
     size = ess(draws) if posterior.diagnostics.chains else np.full(draws.shape[-1], 1e5)
@@ -25,7 +25,7 @@ def summary(posterior):
 def test_the_limit_law_agrees_with_records_from_where_it_is_the_default(
     models, simulate, release_of, which, private
 ):
-    """n = 200, noise of ε ≈ 1; 4.5 errors and 3 % of a deviation for the limit: a failure below 1e-3 in all."""
+    """n = 200, noise of ε ≈ 1; 4.5 errors, and 3 % of a deviation for the limit: fails below 1e-3 in all."""
     model, rng = models[which], np.random.default_rng(21)
     _, records = simulate(model, 200, rng)
     release = release_of(model, records, rng, 4.0, private=private)

@@ -43,36 +43,36 @@ def ranks_and_coverage(model, simulate, release_of, *, n, scale, replicates, see
 
 
 CASES = {
-    "table": ("gamma", {"n": 400, "scale": 12.0, "replicates": 150}),
+    "table": ("gamma", {"n": 400, "scale": 12.0, "replicates": 80}),
     "few records": (
         "gamma",
-        {"n": 40, "scale": 4.0, "replicates": 120, "plan": Plan(chains=2, draws=200, thin=2, burn=500)},
+        {"n": 40, "scale": 4.0, "replicates": 70, "plan": Plan(chains=2, draws=200, thin=2, burn=500)},
     ),
     "limit, n private": (
         "gamma",
         {
             "n": 600,
             "scale": 8.0,
-            "replicates": 80,
+            "replicates": 50,
             "private": True,
             "plan": Plan(chains=2, draws=200, thin=5, burn=1500),
         },
     ),
     "limit of rows": (
         "wishart",
-        {"n": 400, "scale": 12.0, "replicates": 80, "plan": Plan(chains=2, draws=200, thin=6, burn=2000)},
+        {"n": 400, "scale": 12.0, "replicates": 50, "plan": Plan(chains=2, draws=200, thin=6, burn=2000)},
     ),
     "few rows": (
         "wishart",
-        {"n": 40, "scale": 4.0, "replicates": 80, "plan": Plan(chains=2, draws=200, thin=2, burn=600)},
+        {"n": 40, "scale": 4.0, "replicates": 50, "plan": Plan(chains=2, draws=200, thin=2, burn=600)},
     ),
     "regression, limit": (
         "regression",
-        {"n": 400, "scale": 6.0, "replicates": 60, "plan": Plan(chains=2, draws=200, thin=10, burn=3000)},
+        {"n": 400, "scale": 6.0, "replicates": 40, "plan": Plan(chains=2, draws=200, thin=10, burn=3000)},
     ),
     "regression, few rows": (
         "regression",
-        {"n": 40, "scale": 2.0, "replicates": 60, "plan": Plan(chains=2, draws=200, thin=4, burn=800)},
+        {"n": 40, "scale": 2.0, "replicates": 40, "plan": Plan(chains=2, draws=200, thin=4, burn=800)},
     ),
 }
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from discreet.mechanisms.noisy_release import NoisyRelease
     from discreet.sampling.source import Source
 
-MANY = 200  # records from which on the central limit law is the default
 TABLED = 8192  # points of equal mass that a table is cut into
 CHAINS = {"records": augmented, "limit": limiting}
 NAMES = {"records": "latent records, Gibbs and Metropolis", "limit": "central limit law, Metropolis"}
@@ -40,12 +39,11 @@ def read(
     plan: Plan | None = None,
     source: Source | None = None,
 ) -> SampledPosterior:
-    """Read with `law`: unless given, records below MANY of them, and above the table or else the limit."""
+    """Read with `law`: unless given, records where they are few, else the table or the limit."""
     observed = Observed.of(release, prior)
-    few = observed.about < MANY
-    if law == "table" or (law is None and not few and tabled(prior, observed)):
+    if law == "table" or (law is None and not observed.few and tabled(prior, observed)):
         return table(prior, observed)
-    chosen = law or ("records" if few else "limit")
+    chosen = law or ("records" if observed.few else "limit")
     bits = source or public_source(release, prior)
     return run(latent(prior), observed, prior, law=chosen, plan=plan, source=bits)
 

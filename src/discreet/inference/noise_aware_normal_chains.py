@@ -117,7 +117,7 @@ def _lengths(plan: Plan) -> list[tuple[int, int]]:
 
 
 def normal_points(d: int, n: int) -> Floats:
-    """Sobol' points through Φ⁻¹, a fixed public scramble, then made to have mean 0 and covariance I exactly; (d, points).
+    """Sobol' points (d, K) through Φ⁻¹, a fixed public scramble, made to have mean 0, covariance I exactly.
 
     More of them for more records, as n times their error must stay small against √n records.
     """
@@ -135,19 +135,11 @@ def _starts(
     model: LatentNormal, observed: Observed, plan: Plan, rng: np.random.Generator
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield a start φ for each chain, prior draws weighed by tempered likelihood, and a first proposal."""
-    from discreet.inference.noise_aware_normal_algebra import conjugate, expand  # noqa: PLC0415
-    from discreet.inference.noise_aware_normal_kernel import log_density, moments  # noqa: PLC0415
+    from discreet.inference.noise_aware_normal_kernel import weigh  # noqa: PLC0415 - loads numba
 
-    d, size, n = model.columns, observed.noisy.size, observed.about
-    points, seen = normal_points(d, 0), observed.seen(model)
-    drawn, value = np.zeros((STARTS, model.size)), np.empty(STARTS)
-    mu, L, m, V = np.zeros(d), np.zeros((d, d)), np.zeros(size), np.zeros((size, size))
-    C, half, omega = np.zeros((size, size)), np.zeros((size, size)), np.full(size, observed.variance)
-    for k in range(STARTS):
-        conjugate(rng, drawn[k], model.layout, model.prior, 0, np.zeros(d), np.zeros((d, d)))
-        expand(drawn[k], model.layout, mu, L)
-        moments(points, mu, L, model.layout[0], seen, model.grid, m, V)
-        value[k] = log_density(observed.noisy - n * m, V, n, omega, C, half)
+    drawn, value, seen = np.zeros((STARTS, model.size)), np.empty(STARTS), observed.seen(model)
+    points = normal_points(model.columns, 0)
+    weigh(rng, drawn, value, model.layout, model.prior, seen, model.grid, points, observed.about)
     weight = np.exp((value - value.max()) / 4)
     spread = np.subtract(*np.quantile(drawn, [0.75, 0.25], axis=0))
     for k in rng.choice(STARTS, plan.chains, p=weight / weight.sum()):

@@ -18,6 +18,7 @@ from discreet.inference.noise_aware_augment_kernel import TARGET, log_noise, str
 from discreet.inference.noise_aware_normal_algebra import (
     backward,
     cholesky,
+    conjugate,
     expand,
     forward,
     log_prior,
@@ -63,7 +64,7 @@ def moments(
 
 @njit(cache=True)
 def at_door_together(q: Floats, door: Floats) -> None:
-    """Do as algebra.at_door, for columns, in loops that vectorise; rows that rounding left too long are kept."""
+    """Do as algebra.at_door, for columns, in loops that vectorise; what rounding left too long is kept."""
     d, K = q.shape
     if door[2] == 0.0:
         q[0] = np.minimum(np.maximum(np.floor(q[0] + 0.5), door[0]), door[1])
@@ -131,6 +132,30 @@ def mix(
     for i in range(size):
         gone = max(abs(e[i] + omega[i] * x[i]) * rate, 1e-12)
         omega[i] = 1.0 / (rate * rate * inverse_gaussian(rng, 1.0 / gone))
+
+
+@njit(cache=True)
+def weigh(
+    rng: np.random.Generator,
+    drawn: Floats,
+    value: Floats,
+    layout: Layout,
+    prior: Prior,
+    seen: Seen,
+    grid: Floats,
+    points: Floats,
+    n: int,
+) -> None:
+    """Fill `drawn` with φ from the prior, `value` with ln p(Ŝ | φ), noise of any kind taken for Gaussian."""
+    d, size = points.shape[0], seen[0].size
+    mu, L, m, V = np.zeros(d), np.zeros((d, d)), np.zeros(size), np.zeros((size, size))
+    C, half = np.zeros((size, size)), np.zeros((size, size))
+    omega = np.full(size, 2.0 / seen[1] ** 2 if seen[2] == 1.0 else 0.5 / seen[1])
+    for k in range(drawn.shape[0]):
+        conjugate(rng, drawn[k], layout, prior, 0, np.zeros(d), np.zeros((d, d)))
+        expand(drawn[k], layout, mu, L)
+        moments(points, mu, L, layout[0], seen, grid, m, V)
+        value[k] = log_density(seen[0] - n * m, V, n, omega, C, half)
 
 
 @njit(cache=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware_normal_algebra import Layout, Prior
     from discreet.mechanisms.noisy_release import NoisyRelease
 
+FEW = 200
 TAIL = 40.0  # n is uniform up to where the noise would have to exceed 40 of its scales
 
 
@@ -57,17 +58,17 @@ class Observed:
     n: int | None
     count: float  # U·n̂
     count_unit: float  # U; 0 where n is public
+    largest: float = 1.0  # U again: the most that one record moves a coordinate
 
     @classmethod
     def of(cls, release: NoisyRelease, family: Family) -> Observed:
         scale, power = float(release.scale), 1.0 if "laplace" in release.noise else 2.0
-        flat, unit = np.asarray(release.noisy, dtype=np.float64), 0.0
-        known, count = release.n, 0.0
+        flat, largest = np.asarray(release.noisy, dtype=np.float64), float(family.count_unit)  # type: ignore[attr-defined]
+        count = 0.0
         if release.joint:
-            unit = 0.0 if known is not None else float(family.count_unit)  # type: ignore[attr-defined]
             flat, count = flat[:-1], float(flat[-1])
         rate = 1 / scale if power == 1 else 0.5 / scale**2
-        return cls(flat, rate, power, known, count, unit)
+        return cls(flat, rate, power, release.n, count, 0.0 if release.n is not None else largest, largest)
 
     @property
     def variance(self) -> float:
@@ -78,6 +79,15 @@ class Observed:
     def about(self) -> int:
         """n, or the whole number nearest to n̂, at least 0: where a chain starts."""
         return self.n if self.n is not None else max(0, round(self.count / self.count_unit))
+
+    @property
+    def few(self) -> bool:
+        """Whether the skewness of a sum of n records may show through the noise: its limit law is then not used.
+
+        Noise of at least U√n/10 hides it from FEW records on; narrower noise, from five times as many.
+        """
+        wide = self.variance >= self.about * (self.largest / 10) ** 2
+        return self.about < (FEW if wide else 5 * FEW)
 
     @property
     def most(self) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.inference.noise_aware import public_source
-from discreet.inference.noise_aware_normal import MANY, run
+from discreet.inference.noise_aware_normal import run
 from discreet.inference.noise_aware_normal_model import LatentNormal, Observed
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def read(
 ) -> SampledPosterior:
     """(w, σ²) given noisy XᵀX, Xᵀy, yᵀy, each noised once; an indefinite matrix is data like any other."""
     observed = Observed.of(release, prior)
-    chosen = law or ("records" if observed.about < MANY else "limit")
+    chosen = law or ("records" if observed.few else "limit")
     bits = source or public_source(release, prior)
     model = regression_model(prior, design or Design())
     return run(model, observed, prior, law=chosen, plan=plan, source=bits)
