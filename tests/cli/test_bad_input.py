@@ -77,7 +77,7 @@ def test_a_ledger_of_another_version_is_named(run, home, budget):
 
 
 def test_a_target_of_other_neighbours_than_the_budget_says_how_to_bring_them_together(run, home, budget):
-    one_line(run(*FIT, *PAY, "--relation", "add_remove"), 2, "different neighbours")
+    one_line(run(*FIT, *PAY, "--relation", "add_remove"), 2, "--relation as the budget has it")
     assert not charges(run)
 
 

@@ -19,6 +19,7 @@ COMMANDS = [
     ("plan",),
     ("audit",),
     ("demo",),
+    ("local",),
     ("ledger",),
     *(("ledger", name) for name in ("init", "show", "history", "verify", "refund", "export")),
     ("schema",),

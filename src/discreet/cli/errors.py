@@ -32,6 +32,13 @@ CODES = {
     "discreet.receipts:LedgerUnavailableError": FAILED,
     "discreet.receipts:LedgerError": BAD_INPUT,
 }
+# Where the next step is another one here than in Python
+HERE = {
+    "discreet.privacy.guarantee:MixedRelations": (
+        "the target and the budget speak of different neighbours, which are never mixed silently: give "
+        "--relation as the budget has it (discreet ledger show), or charge a --scope of the other relation"
+    )
+}
 HOME = str(Path(__file__).parent.parent)  # the package
 WITHHELD = "its own words are withheld, because they may quote rows; --debug shows where it happened"
 
@@ -41,12 +48,16 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     for home, code in CODES.items():
-        module, _, name = home.partition(":")
-        if module in sys.modules and isinstance(error, getattr(importlib.import_module(module), name)):
+        if _is(error, home):
             return code
     if isinstance(error, FileNotFoundError | FileExistsError | IsADirectoryError):
         return BAD_INPUT
     return BAD_INPUT if isinstance(error, ValueError | TypeError | KeyError) and ours(error) else FAILED
+
+
+def _is(error: BaseException, home: str) -> bool:
+    module, _, name = home.partition(":")
+    return module in sys.modules and isinstance(error, getattr(importlib.import_module(module), name))
 
 
 def one_line(error: BaseException) -> str:
@@ -56,6 +67,9 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and not ours(error):
         named = f" {str(error.filename)!r}" if error.filename else ""
         return f"cannot open{named}: {error.strerror.lower()}; check the path and its permissions"
+    for home, words in HERE.items():
+        if _is(error, home):
+            return words
     if not ours(error):
         return f"unexpected {type(error).__name__}; {WITHHELD}"
     return plain(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))
