@@ -40,7 +40,7 @@ LAYERS = {
     "report": {"privacy", "families", "models", "release"},
     "planning": {"privacy", "sampling", "families", "models", "mechanisms", "inference"},
 }
-LAYERS["cli"] = {*LAYERS, "local", "privatise", "receipts", "release", "certificate"}  # where everything meets
+LAYERS["cli"] = {*LAYERS, "local", "privatise", "receipts", "release", "certificate"}  # all meet here
 # Left of the release: where private rows are read and budgets are spent.
 PRIVATE_SIDE = {"tables", "statistics", "ledger", "privatise"}
 PUBLIC_SIDE = [
