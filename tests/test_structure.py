@@ -16,8 +16,8 @@ LAYERS = {
     "sampling": {"privacy"},
     "families": {"privacy", "sampling"},
     # what users fit beyond one family: which cells are counted, and what they mean
-    "models": {"privacy", "sampling", "families"},
-    "mechanisms": {"privacy", "sampling", "families", "models"},
+    "models": {"privacy", "sampling", "families", "registry"},
+    "mechanisms": {"privacy", "sampling", "families", "models", "registry"},
     # Markov steps that look at private statistics, each with its guarantee; budget and rows stay outside
     "mcmc": {"privacy", "sampling", "families", "models", "mechanisms"},
     "audit": {"privacy", "sampling", "families", "models", "mechanisms", "mcmc"},

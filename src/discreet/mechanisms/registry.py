@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any
 
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.registry import Registry
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.mechanism import Mechanism
 
 _HOME = {
     "laplace": "laplace:Laplace",
@@ -52,28 +52,7 @@ OF_COUNTS = (
 _NAME = {home.partition(":")[2]: name for name, home in _HOME.items()}
 
 
-@final
-@dataclass(frozen=True)
-class Registry(Mapping[str, type[Mechanism]]):
-    """name → class, imported on use."""
-
-    home: Mapping[str, str]
-
-    def __getitem__(self, name: str) -> type[Mechanism]:
-        if name not in self.home:
-            raise KeyError(f"no mechanism is called {name!r}; there are {', '.join(self.home)}")
-        module, _, attribute = self.home[name].partition(":")
-        found: type[Mechanism] = getattr(importlib.import_module(f"discreet.mechanisms.{module}"), attribute)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.home)
-
-    def __len__(self) -> int:
-        return len(self.home)
-
-
-MECHANISMS = Registry(_HOME)
+MECHANISMS: Registry[Mechanism] = Registry("discreet.mechanisms", "mechanism", _HOME)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a class, by its own name

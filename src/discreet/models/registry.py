@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
+
+from discreet.registry import Registry
 
 if TYPE_CHECKING:
     from discreet.models.count_model import CountModel
@@ -18,25 +17,4 @@ _HOME = {
 }
 
 
-@final
-@dataclass(frozen=True)
-class Models(Mapping[str, type["CountModel"]]):
-    """name → class, imported on use."""
-
-    home: Mapping[str, str]
-
-    def __getitem__(self, name: str) -> type[CountModel]:
-        if name not in self.home:
-            raise KeyError(f"no model is called {name!r}; there are {', '.join(self.home)}")
-        module, _, attribute = self.home[name].partition(":")
-        found: type[CountModel] = getattr(importlib.import_module(f"discreet.models.{module}"), attribute)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.home)
-
-    def __len__(self) -> int:
-        return len(self.home)
-
-
-MODELS = Models(_HOME)
+MODELS: Registry[CountModel] = Registry("discreet.models", "model", _HOME)
