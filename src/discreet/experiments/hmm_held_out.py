@@ -63,7 +63,7 @@ class Effort:
 
 
 FULL = Effort((0.1, 0.3, 1.0, 3.0, 10.0), 10, 10, 2, 75, 75, 5)
-QUICK = Effort((1.0,), 1, 10, 2, 4, 8, 2)
+QUICK = Effort((1.0,), 1, 10, 2, 4, 8, 1)
 
 
 @final

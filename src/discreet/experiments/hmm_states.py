@@ -24,7 +24,7 @@ EPSILON = 5.0  # of F16 §6, over all five features together
 STATES = (2, 3)
 SHOWN = {"exact": "no privacy", "noise_aware": "noise-aware", "naive": "naive", "ops": "OPS"}
 FULL = Effort((EPSILON,), 1, 0, 4, 150, 150, 10)
-QUICK = Effort((EPSILON,), 1, 0, 2, 4, 8, 2)
+QUICK = Effort((EPSILON,), 1, 0, 2, 4, 8, 1)
 EMISSION_TITLES = (
     "states",
     "method",

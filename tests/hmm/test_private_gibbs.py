@@ -1,0 +1,223 @@
+"""The private Gibbs kernel of the hidden Markov model: its law by enumeration, its promise, its audit."""
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import gammaln
+from scipy.stats import chi2
+
+import discreet as dc
+from discreet import chains
+from discreet.audit import profiles
+from discreet.audit.case import Case, empirical, profile_excess
+from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs, moved, transition_counts
+from discreet.mcmc.plan import Plan, calibrate
+from discreet.models.hidden_markov import HiddenMarkov
+from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.guarantees import PureDP
+from discreet.sampling.source import SeededSource
+from discreet.tables.schema import Categories
+
+MODEL = HiddenMarkov(states=2, chain="r", step="t", features=("x", "y")).bind(
+    {"r": 1, "t": 2, "x": 2, "y": 2}
+)
+KERNEL = HiddenMarkovGibbs(MODEL, temperature=2)
+# states nobody is likely to confuse: the first likes the first value of both features, the second the second
+THETA = np.array([[0.95, 0.05, 0.95, 0.05], [0.05, 0.95, 0.05, 0.95]])
+
+
+def log_path(z, alpha, states):
+    """ln p(z), first steps and transitions Dirichlet–multinomial, by whole paths"""
+    counts = np.zeros((states + 1, states))
+    for chain in np.atleast_2d(z):
+        counts[states, chain[0]] += 1
+        np.add.at(counts, (chain[:-1], chain[1:]), 1)
+    return float(gammaln(counts + alpha).sum() - gammaln(counts.sum(axis=1) + states * alpha).sum())
+
+
+def cells(*records):
+    """(t, x, y) of every record as margins by cell"""
+    counts = np.zeros((2, 4), dtype=np.int64)
+    for t, x, y in records:
+        counts[t, x] += 1
+        counts[t, 2 + y] += 1
+    return counts
+
+
+def scan_law(counts, heat, start):
+    """Law of z after one scan from `start` with THETA: cell by cell, by the joint law of whole paths"""
+    score = counts @ np.log(THETA).T / heat
+    law = np.zeros((2, 2))
+    for first, second in itertools.product(range(2), repeat=2):
+        chance = 1.0
+        for t, path in enumerate([[first, start[1]], [first, second]]):
+            both = [log_path([*path[:t], k, *path[t + 1 :]], 1.0, 2) + score[t, k] for k in range(2)]
+            chance *= np.exp(both - np.logaddexp(*both))[path[t]]
+        law[first, second] = chance
+    return law.reshape(-1)
+
+
+def state(z):
+    return np.concatenate([np.asarray(z, dtype=float), THETA.reshape(-1)])
+
+
+def test_the_prior_of_a_state_is_the_ratio_of_whole_paths():
+    """Reference H's update, second factor and indicator included: random paths of three states."""
+    rng = np.random.default_rng(5)
+    model = HiddenMarkov(states=3, chain="r", step="t", features=("x",), transition=Fraction(1, 2))
+    kernel = HiddenMarkovGibbs(model.bind({"r": 2, "t": 5, "x": 2}))
+    for _ in range(40):
+        paths, r, t = rng.integers(3, size=(2, 5)), rng.integers(2), rng.integers(5)
+        others = []
+        for k in range(3):
+            other = paths.copy()
+            other[r, t] = k
+            others.append(log_path(other, 0.5, 3))
+        moves = transition_counts(paths, 3)
+        moved(moves, paths[r], t, -1)
+        found = kernel.log_prior(moves, paths[r], t)
+        assert found - found[0] == pytest.approx(np.array(others) - others[0], abs=1e-12)
+
+
+def frequencies(kernel, counts, start, runs, seed):
+    source, seen = SeededSource(seed), np.zeros(4)
+    scores = kernel._scores(state(start), counts)
+    for _ in range(runs):
+        a, b = kernel._scan(np.array(start), scores, source)
+        seen[2 * a + b] += 1
+    return seen
+
+
+def test_a_scan_draws_its_law():
+    """χ² with 3 degrees of freedom at level 1e-6; the law at another temperature is rejected."""
+    counts, start, runs = cells((0, 0, 0), (0, 0, 1), (1, 1, 1)), (1, 0), 4000
+    seen = frequencies(KERNEL, counts, start, runs, 11)
+
+    def distance(law):
+        return float(((seen - runs * law) ** 2 / (runs * law)).sum())
+
+    assert distance(scan_law(counts, 2, start)) < chi2.isf(1e-6, 3)
+    assert distance(scan_law(counts, 3, start)) > chi2.isf(1e-6, 3)
+
+
+def scan_price(kernel):
+    """The part of the promise that is the states', not the tables'"""
+    return next(part for part, _ in kernel.guarantee.parts if isinstance(part, PureDP))
+
+
+def neighbours():
+    """All pairs of two-record data sets that differ in one record"""
+    records = list(itertools.product(range(2), repeat=3))
+    for common, one, other in itertools.product(records, repeat=3):
+        yield cells(common, one), cells(common, other)
+
+
+def test_the_scan_keeps_its_promise_on_every_neighbour_and_nearly_attains_it():
+    claim = scan_price(KERNEL).epsilon(0)
+    worst = max(
+        float(np.abs(np.log(scan_law(one, 2, start) / scan_law(other, 2, start))).max())
+        for one, other in neighbours()
+        for start in itertools.product(range(2), repeat=2)
+    )
+    assert 0.8 * claim < worst <= claim
+    # claimed as if a substitution moved one record, as adding does: refuted
+    assert worst > scan_price(replace(KERNEL, relation=ADD_REMOVE)).epsilon(0)
+
+
+def test_the_whole_price_is_four_times_the_spread_for_a_sweep():
+    """Δ = ln(.95/.05) a feature: 2·2Δ/T for the scan and as much for the tables; half where one is added."""
+    spread = math.log(19)
+    assert KERNEL.guarantee.epsilon(0) == pytest.approx(4 * 2 * spread / 2, rel=1e-8)
+    assert replace(KERNEL, relation=ADD_REMOVE).guarantee.epsilon(0) == pytest.approx(2 * spread, rel=1e-8)
+    alone = HiddenMarkovGibbs(replace(MODEL, states=1), temperature=2)
+    assert alone.guarantee.epsilon(0) == pytest.approx(2 * spread, rel=1e-8)  # no states to draw
+    planned = calibrate(KERNEL, steps=7, chains=1, target=PureDP(3))
+    assert Plan(planned, 7, 1).guarantee <= PureDP(3)
+    assert not Plan(planned.at(planned.temperature * 0.999), 7, 1).guarantee <= PureDP(3)
+
+
+def audited(name, claim, heat, epsilon):
+    """One record in the first cell, of the one extreme or of the other; z after one scan"""
+    kernel, start = KERNEL.at(heat), (0, 0)
+    left, right = cells((0, 1, 1)), cells((0, 0, 0))
+    p, q = (scan_law(counts, heat, start) for counts in (left, right))
+
+    def runs(counts):
+        def drawn(many, source):
+            scores = kernel._scores(state(start), counts)
+            z = [kernel._scan(np.array(start), scores, source) for _ in range(many)]
+            return np.array(z) @ [2, 1]
+
+        return drawn
+
+    likely = p > math.exp(epsilon) * q
+    return Case(name, claim, epsilon, runs(left), runs(right), lambda y: likely[y], profiles.finite(p, q))
+
+
+def test_the_audit_passes_the_kernel_and_catches_one_that_is_not_tempered():
+    """800 runs a side; a true claim is refuted with probability 1e-4 at most."""
+    claim = scan_price(KERNEL.at(8))
+    honest = audited("hidden_markov_gibbs", claim, 8, 0.5)
+    broken = audited("hidden_markov_gibbs/not_tempered", claim, 1, 2.0)
+    grid = np.linspace(0, 4, 17)
+    assert profile_excess(honest, grid) <= 0 < profile_excess(broken, grid)
+    assert not empirical(honest, SeededSource(1), runs=800).refuted
+    assert empirical(broken, SeededSource(2), runs=800).refuted
+
+
+def test_tables_are_drawn_from_the_counts_of_their_own_state_and_truncated():
+    """Means of 100 draws within 5 standard errors (of a Beta, truncated hardly at all); else 1e-6."""
+    counts = cells(*[(0, 0, 0)] * 60, *[(0, 1, 0)] * 20, *[(1, 1, 1)] * 80)
+    source = SeededSource(3)
+    drawn = np.array([KERNEL._tables(np.array([1, 0]), counts, source) for _ in range(100)]).reshape(
+        100, 2, 4
+    )
+    assert drawn.min() >= 0.05
+    # state 1 holds the first cell: x = 0 for 60 of 80 records, each counted half
+    for k, j, a, b in ((1, 0, 31, 11), (0, 1, 41, 1), (0, 3, 41, 1)):
+        inside = truncated_mean(a, b)
+        assert drawn[:, k, j].mean() == pytest.approx(inside[0], abs=5 * inside[1] / 10)
+
+
+def truncated_mean(a, b):
+    x = np.linspace(0.05, 0.95, 20001)
+    density = x ** (a - 1) * (1 - x) ** (b - 1)
+    density /= density.sum()
+    mean = float(density @ x)
+    return mean, math.sqrt(float(density @ (x - mean) ** 2))
+
+
+def test_joint_counts_become_margins_by_cell():
+    joint = np.arange(8)
+    found = KERNEL.arranged(joint, SeededSource(0))
+    assert found.tolist() == [[1, 5, 2, 4], [9, 13, 10, 12]]
+
+
+def test_the_straight_line_pays_for_the_planned_sweeps(tmp_path):
+    rows = {"r": ["a"] * 6, "t": ["0", "0", "1", "1", "1", "0"], "x": list("ababab"), "y": list("aabbab")}
+    levels = {"r": ["a"], "t": ["0", "1"], "x": ["a", "b"], "y": ["a", "b"]}
+    schema = {name: Categories(every, unknown=every[0]) for name, every in levels.items()}
+    table = dc.Table.open(pd.DataFrame(rows), schema=schema, n=6)
+    sizes = {"r": 1, "t": 2, "x": 2, "y": 2}
+    kernel = calibrate(HiddenMarkovGibbs(MODEL.bind(sizes)), steps=3, chains=1, target=PureDP(2))
+    ledger = dc.Ledger.open(tmp_path / "budget.db", budget=PureDP(2))
+    release = chains.run(table, kernel, steps=3, chains=1, ledger=ledger, source=SeededSource(4))
+    assert release.draws.shape == (1, 4, 2 + 8)
+    assert release.guarantee <= PureDP(2)
+    assert release.certificate()["kernel"] == "hidden_markov_gibbs"
+
+
+@pytest.mark.parametrize("truncation", [0, 1, math.nan])
+def test_a_truncation_that_is_none_is_refused(truncation):
+    with pytest.raises(ValueError, match=r"NaN|truncation"):
+        HiddenMarkovGibbs(MODEL, truncation=truncation)
+
+
+def test_a_model_without_sizes_is_refused():
+    with pytest.raises(ValueError, match="bind"):
+        HiddenMarkovGibbs(HiddenMarkov(states=2, chain="r", step="t", features=("x",)))
