@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware_normal_model import LatentNormal, Observed
 
 STARTS = 256  # prior draws that a start is chosen from
+LONGEST = 16  # steps in proportion to the length of φ, but no more than for this length
 CHUNKS = 20  # pieces of a chain, between which it can be stopped and shows its progress
 
 
@@ -37,7 +38,7 @@ class Plan:
     @classmethod
     def suggested(cls, law: str, model: LatentNormal) -> Plan:
         """Take steps in proportion to the length of φ; a sweep over records does more than one without."""
-        steps = model.size if law == "limit" else max(2, model.size // 2)
+        steps = min(LONGEST, model.size if law == "limit" else max(2, model.size // 2))
         return cls(thin=2 * steps, burn=1000 * steps)
 
     @property

@@ -82,7 +82,7 @@ class Observed:
 
     @property
     def few(self) -> bool:
-        """Whether the skewness of a sum of n records may show through the noise: its limit law is then not used.
+        """Whether the skewness of a sum of n records may show through the noise: no limit law then.
 
         Noise of at least U√n/10 hides it from FEW records on; narrower noise, from five times as many.
         """
