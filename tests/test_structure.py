@@ -23,14 +23,7 @@ LAYERS = {
     "audit": {"privacy", "sampling", "families", "models", "mechanisms", "mcmc"},
     "datasets": set(),
     "experiments": {
-        "privacy",
-        "sampling",
-        "families",
-        "models",
-        "mechanisms",
-        "inference",
-        "audit",
-        "datasets",
+        *("privacy", "sampling", "families", "models", "mechanisms", "mcmc", "inference", "audit", "datasets")
     },
     "tables": {"privacy", "families", "statistics"},
     "statistics": {"privacy", "families", "models", "tables"},
