@@ -105,13 +105,6 @@ READINGS_OF: dict[str, Callable[[Any, HiddenMarkov], Data]] = {
 }
 
 
-def read(cells: NoisyCells, model: HiddenMarkov, reading: str) -> HiddenMarkovPosterior:
-    """Read a release with the defaults, the same each time."""
-    from discreet.sampling.source import SeededSource  # noqa: PLC0415 - nothing private is drawn here
-
-    return fit(cells, model, reading=reading, source=SeededSource(0))
-
-
 def drawn(
     model: HiddenMarkov, z: NDArray[Any], theta: NDArray[Any], source: Source | None = None
 ) -> HiddenMarkovPosterior:

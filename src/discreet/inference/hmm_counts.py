@@ -38,14 +38,22 @@ def draw_emissions(rng: np.random.Generator, totals: Floats, offsets: Integers, 
     """θ_{k,d} ~ Dirichlet(β + Σ_{z=k} n_d): rows of log_theta, feature after feature"""
     for k in range(totals.shape[0]):
         for d in range(offsets.size - 1):
-            top = -math.inf
+            top, total = -math.inf, 0.0
             for j in range(offsets[d], offsets[d + 1]):
-                log_theta[k, j] = log_gamma(rng, totals[k, j])
-                top = max(top, log_theta[k, j])
-            total = 0.0
-            for j in range(offsets[d], offsets[d + 1]):
-                total += math.exp(log_theta[k, j] - top)
-            total = top + math.log(total)
+                if totals[k, j] >= 1.0:
+                    drawn = max(rng.standard_gamma(totals[k, j]), TINY)
+                    log_theta[k, j] = math.log(drawn)
+                else:
+                    log_theta[k, j] = log_gamma(rng, totals[k, j])
+                    drawn = math.exp(log_theta[k, j])
+                top, total = max(top, log_theta[k, j]), total + drawn
+            if total < TINY:  # all of them too small for a float
+                total = 0.0
+                for j in range(offsets[d], offsets[d + 1]):
+                    total += math.exp(log_theta[k, j] - top)
+                total = top + math.log(total)
+            else:
+                total = math.log(total)
             for j in range(offsets[d], offsets[d + 1]):
                 log_theta[k, j] -= total
 

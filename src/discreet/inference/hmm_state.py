@@ -54,6 +54,7 @@ class CountEmissions(Emissions):
     offsets: NDArray[np.int64]
     totals: NDArray[np.float64]
     columns: NDArray[np.float32]
+    beta: float
 
     @classmethod
     def of(cls, model: HiddenMarkov, counts: NDArray[Any]) -> CountEmissions:
@@ -65,6 +66,7 @@ class CountEmissions(Emissions):
             np.array(model.offsets, dtype=np.int64),
             np.empty((model.states, values)),
             np.zeros((values, padded(model.states)), dtype=np.float32),
+            float(model.emission),
         )
 
     def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Any, power: float) -> None:  # noqa: ANN401
@@ -74,7 +76,7 @@ class CountEmissions(Emissions):
             rng,
             self.counts,
             self.offsets,
-            float(self.model.emission),
+            self.beta,
             power,
             z,
             self.totals,
@@ -86,9 +88,8 @@ class CountEmissions(Emissions):
     def log_density(self, z: NDArray[np.int64]) -> float:
         from discreet.inference.hmm_counts import log_tables, state_counts  # noqa: PLC0415
 
-        beta = float(self.model.emission)
-        state_counts(self.counts, z, beta, self.totals)
-        return float(log_tables(self.log_theta, self.offsets, beta, self.totals))
+        state_counts(self.counts, z, self.beta, self.totals)
+        return float(log_tables(self.log_theta, self.offsets, self.beta, self.totals))
 
     def arrays(self) -> Arrays:
         return {"log_theta": self.log_theta}
@@ -113,7 +114,8 @@ class Chain:
 
     @classmethod
     def start(cls, emissions: Emissions, path: str, rng: np.random.Generator, z: NDArray[np.int64]) -> Chain:
-        states, width = emissions.model.states, padded(emissions.model.states)
+        model = emissions.model
+        states, width = model.states, padded(model.states)
         work = {
             "scores": np.zeros((z.size, width), dtype=np.float32),
             "likelihoods": np.zeros((z.size, width), dtype=np.float32),
@@ -121,6 +123,8 @@ class Chain:
             "transposed": np.zeros((states, width)),
             "matrix": np.zeros((states + 1, width)),
             "filtered": np.zeros((z.size, width)),
+            "alpha": float(model.transition),
+            "chains": model.chains,
         }
         chain = cls(emissions, path, rng, np.empty(z.size, dtype=np.int64), work)
         chain.restart(z)
@@ -130,15 +134,15 @@ class Chain:
         """θ | z, then z | θ; the likelihood to a power below 1 only while warming up."""
         from discreet.inference import hmm_sweeps  # noqa: PLC0415 - numba on first use
 
-        model, w = self.emissions.model, self.work
+        w = self.work
         self.emissions.step(self.rng, self.z, w["scores"], power)
         step = getattr(hmm_sweeps, self.PATHS[self.path])
         step(
             self.rng,
             w["scores"],
             w["likelihoods"],
-            float(model.transition),
-            model.chains,
+            w["alpha"],
+            w["chains"],
             self.z,
             w["moved"],
             w["transposed"],
@@ -152,8 +156,8 @@ class Chain:
         from discreet.inference.hmm_kernels import transition_counts  # noqa: PLC0415
 
         model, w = self.emissions.model, self.work
-        transition_counts(self.z, model.chains, w["moved"], w["transposed"])
-        draw_transitions(self.rng, w["moved"], float(model.transition), w["matrix"], w["transposed"])
+        transition_counts(self.z, w["chains"], w["moved"], w["transposed"])
+        draw_transitions(self.rng, w["moved"], w["alpha"], w["matrix"], w["transposed"])
         drawn: NDArray[np.float64] = w["matrix"][:, : model.states].copy()
         return drawn
 
@@ -162,9 +166,9 @@ class Chain:
         from discreet.inference.hmm_counts import log_path  # noqa: PLC0415
         from discreet.inference.hmm_kernels import transition_counts  # noqa: PLC0415
 
-        model, w = self.emissions.model, self.work
-        transition_counts(self.z, model.chains, w["moved"], w["transposed"])
-        return float(log_path(w["moved"], float(model.transition)))
+        w = self.work
+        transition_counts(self.z, w["chains"], w["moved"], w["transposed"])
+        return float(log_path(w["moved"], w["alpha"]))
 
     def log_joint(self) -> float:
         """Ln p(z, θ, data)"""
