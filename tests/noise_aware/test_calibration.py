@@ -89,10 +89,10 @@ def test_the_batch_is_the_posterior_that_users_get(name):
 
 # --- n private ------------
 def test_a_private_n_is_calibrated():
-    """100 replicates: [0.8, 0.98] is 3.3 standard errors about 0.9; KS at 1e-4."""
+    """60 replicates: 0.77 is 3.3 standard errors below 0.9; KS at 1e-4."""
     model, rng, pit, naive = BetaBernoulli(2, 3), np.random.default_rng(5), [], 0
     made = NoisyStatistics(model, scale=10, relation=ADD_REMOVE).release([3], SeededSource(1), count=9)
-    for theta in rng.beta(2, 3, 100):
+    for theta in rng.beta(2, 3, 60):
         n = int(rng.integers(0, 300))  # flat, as the model says, far from its end
         s = rng.binomial(n, theta)
         noisy = np.array([s, n - s]) + simulated.discrete_laplace(rng, 10, 2)
@@ -101,9 +101,9 @@ def test_a_private_n_is_calibrated():
         low, high = release.posterior(reading="naive").interval(0.9)
         naive += bool(low <= theta <= high)
     pit = np.array(pit)
-    assert 0.8 <= covered(pit) <= 0.98
+    assert covered(pit) >= 0.77
     assert kstest(pit, "uniform").pvalue > LEVEL
-    assert naive < 80
+    assert naive < 45
 
 
 # --- counts ------------

@@ -96,8 +96,9 @@ def test_the_likelihood_is_the_sum_over_all_data_sets(model, levels, thetas, kin
                 p * noise(kind, 1.5, noisy - (s - n * low)) * noise(kind, 1.5, 2 - (n * high - s))
                 for s, p in law.items()
             )
-            assert seen[0, j] == pytest.approx(np.log(one), abs=1e-10)
-            assert both[0, j] == pytest.approx(np.log(two), abs=1e-10)
+            close = 1e-10 if noisy in {0, 3} else 1e-9  # far out one rare sum of 1e-6 makes the likelihood
+            assert seen[0, j] == pytest.approx(np.log(one), abs=close)
+            assert both[0, j] == pytest.approx(np.log(two), abs=close)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -113,7 +114,7 @@ def test_a_private_n_is_summed_over(model, levels, thetas, kind):
     for j, t in enumerate(thetas):
         terms = [
             (n, p * noise(kind, 0.25, 2 - (s - n * low)) * noise(kind, 0.25, 3 - (n * high - s)))
-            for n in range(9 if high - low < 2 else 6)
+            for n in range(13 if high - low < 2 else 7)
             for s, p in sums(levels(t), n).items()
         ]
         assert flat[0, j] == pytest.approx(np.log(sum(p for _, p in terms)), abs=1e-9)
@@ -139,7 +140,9 @@ def test_the_posterior_is_prior_times_likelihood(model, levels, thetas):
     assert posterior.mean() == pytest.approx(mean, rel=1e-6, abs=1e-8)
     assert posterior.variance() == pytest.approx(moments[2] / moments[0] - mean**2, rel=1e-5)
     density = np.log([weight(t, 0) / moments[0] for t in thetas])
-    np.testing.assert_allclose(posterior.log_density(np.array(thetas)), density, atol=2e-4)
+    np.testing.assert_allclose(
+        posterior.log_density(np.array(thetas)), density, atol=1e-3
+    )  # read linearly off the grid
     low_end, high_end = posterior.interval(0.9)
     below = quad(weight, low, low_end, args=(0,), epsabs=1e-13, limit=400)[0] / moments[0]
     above = quad(weight, high_end, high, args=(0,), epsabs=1e-13, limit=400)[0] / moments[0]
@@ -166,7 +169,7 @@ def test_the_bernoulli_posterior_is_a_mixture_of_betas():
 
 
 # --- counts ------------
-def enumerated(release, prior, n=None, top=40):
+def enumerated(release, prior, n=None, top=24):
     """E θ over all counts of a fixed or of a private n, θ integrated out."""
     a, m, law = prior.natural, prior.total_per_record, NoiseLaw.of(release)
     logs, means = [], []
@@ -196,5 +199,7 @@ def test_chains_over_counts_find_the_enumerated_mean(prior, n, kind):
         posterior, wanted = read.posterior(), enumerated(read, prior, size)
         np.testing.assert_allclose(posterior.mean(), wanted, atol=0.02)
         assert posterior.diagnostics.r_hat < 1.05
-        clipped = replace(release, noisy=(3, 0, 5))  # negative control: clipping −2 to 0 is another posterior
-        assert np.abs(enumerated(clipped, prior, size) - wanted).max() > 0.02
+        # Beyond the counts a Laplace density falls by one factor for all of them; a Gaussian one does not,
+        # and there clipping −2 to 0 would be another posterior.
+        gap = np.abs(enumerated(replace(release, noisy=(3, 0, 5)), prior, size) - wanted).max()
+        assert (gap < 1e-12) == kind.endswith("laplace")

@@ -196,11 +196,14 @@ def test_the_certificate_is_all_there(release_of):
     assert said["promised"]["odds"][0]["words"].lower() in text
 
 
-def test_small_data_warn_that_noise_matters_and_large_ones_do_not(release_of):
-    noisy = release_of(MODEL, SMOKERS[:20], target=PureDP(0.1))
-    calm = release_of(MODEL, SMOKERS * 20, target=PureDP(1))
-    assert "The noise matters here" in report(noisy)
-    assert "The noise matters" not in report(calm)
+def test_the_page_says_what_the_naive_reading_would_have_said(release_of):
+    release = release_of(MODEL, SMOKERS[:20], target=PureDP(0.1))
+    low, high = release.read(reading="naive").interval(0.9)
+    wide = release.posterior.interval(0.9)
+    assert wide[1] - wide[0] > 1.2 * (high - low)
+    text = check(report(release)).text
+    assert "given the noisy statistic and the law of its noise" in text
+    assert f"would give {100 * low:.1f} % to {100 * high:.1f} %" in text
 
 
 # --- the budget ------------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SizePrior = Callable[[Any], Any]  # log π(n) of an integer array, up to a constant
 BLOCK = 64  # values of θ that share a grid of sums
-MOST_SIZES = 96  # values of an unknown n that are summed over
+MOST_SIZES = 64  # values of an unknown n that are summed over
 SIZE_NATS = 28.0
 FAR_NATS = 60.0
 LOWEST = -1e5

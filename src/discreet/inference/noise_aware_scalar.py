@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.noisy_release import NoisyRelease
     from discreet.sampling.source import Source
 
-NODES, GLANCE, DENSE = 257, 65, 8  # of the last grid, of those before it, and points to a node
+NODES, FEWER, GLANCE, DENSE = 257, 129, 49, 8  # of the last grid (n private), of others; points to a node
 KEPT = 30.0  # nats below the top: what is left out has probability e^{−30}
 PASSES = 12
 LINES = 2**20  # observations × nodes of a predictive that are in memory at once
@@ -124,7 +124,7 @@ def read(release: NoisyRelease, prior: ScalarFamily, *, size_prior: SizePrior | 
         if found == ends:
             break
         ends = found
-    v = np.linspace(*ends, NODES)
+    v = np.linspace(*ends, NODES if release.n is not None else FEWER)
     log = likelihood.log(noisy, quantile(prior, v))[0]
     least = (log - v**2 / 2).max() + v**2 / 2 - 2 * KEPT  # a cliff would make the spline ring
     return GridPosterior(prior, v, np.maximum(log, least) - log.max())
