@@ -15,7 +15,7 @@ from discreet.mechanisms.noisy_statistics import NOISES, NoisyStatistics
 from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
 from discreet.planning.imagined import cases
 from discreet.planning.inverse import epsilon_for, n_for, public_records_for
-from discreet.planning.prediction import Prediction, predict, predicted
+from discreet.planning.prediction import Prediction, checked_reading, predict, predicted
 from discreet.planning.progress import steps
 from discreet.planning.split import Question, optimal_weights, split, zcdp_within
 from discreet.privacy.certified import PrecisionError
@@ -123,11 +123,13 @@ def plan(
     rank_by: str = "error",
     simulations: int | None = None,
     seed: int = 0,
+    reading: str = "naive",
 ) -> Plan:
     """Predict every mechanism at the target, over data from the prior, from `truth` or like a public sample.
 
     Under ADD_REMOVE n is only what to expect; no mechanism is told it. `truncation` is OnePosteriorSample's
-    a₀, 1/(10d) for d categories unless given: probabilities below it cannot be released.
+    a₀, 1/(10d) for d categories unless given: probabilities below it cannot be released. `reading` is how
+    noisy statistics would be read: "naive", which is quick for every family, or "noise_aware".
     """
     if rank_by not in CRITERIA:
         raise ValueError(f"rank_by must be one of {', '.join(CRITERIA)}; got {rank_by!r}")
@@ -141,7 +143,7 @@ def plan(
     rows, refused = [], []
     for name, calibrate in steps(candidates(model, nodes.n, target, truncation), "planning"):
         try:
-            rows.append(predicted(calibrate(), nodes, level, coordinates))
+            rows.append(predicted(calibrate(), nodes, level, coordinates, checked_reading(reading)))
         except (Unreachable, NotProved, PrecisionError) as error:
             refused.append(Refusal(name, str(error)))
     ranked = tuple(sorted(rows, key=lambda row: _rank(row, rank_by)))

@@ -16,6 +16,7 @@ from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.posterior import PosteriorDraw
 from discreet.planning.imagined import cases
 from discreet.planning.marginals import Atoms
+from discreet.planning.noise_aware import noise_aware, tabulated
 from discreet.planning.released import Released, released, without_privacy
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.planning.imagined import Cases
 
 ONE_DRAW = "none: one draw"
+NAIVE, NOISE_AWARE = "naive", "noise_aware"
 
 
 @final
@@ -41,6 +43,10 @@ class Prediction:
     covers at that level over the imagined data sets, whatever the mechanism (see honest_width). `kl` is
     KL(true posterior ‖ law drawn from, or posterior read). `efficiency` is the mean squared error over that
     of the exact posterior mean, `limit` what it tends to as n grows at this knob [F16 Thm 4–5].
+
+    With `reading` "noise_aware" point, width and coverage are those of the noise-aware posterior, and `kl` is
+    not computed (NaN). It is available for one bounded sum with n public; elsewhere the naive one is
+    predicted, and `reading` says so.
     """
 
     mechanism: Mechanism | None  # None: no privacy, for comparison
@@ -56,11 +62,13 @@ class Prediction:
     efficiency: float
     limit: float
     by: str
+    reading: str | None = None  # of noisy statistics
 
     def to_json(self) -> dict[str, Any]:
         """JSON-able: ∞ as the string "inf"."""
         plain = {k: v for k, v in self.__dict__.items() if k != "mechanism"}
-        return {k: "inf" if v == math.inf else v for k, v in plain.items()}
+        unknown = {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in plain.items()}
+        return {k: "inf" if v == math.inf else v for k, v in unknown.items()}
 
 
 def predict(
@@ -73,23 +81,32 @@ def predict(
     coordinates: Sequence[int] | None = None,
     simulations: int | None = None,
     seed: int = 0,
+    reading: str = NAIVE,
 ) -> Prediction:
-    """Predict one mechanism, however its knob was set; `n` is needed only where it is private."""
+    """Predict one mechanism, however its knob was set; `n` is needed only where it is private.
+
+    `reading` says how noisy statistics would be read: see Prediction.reading.
+    """
     model, size = getattr(mechanism, "model", None), getattr(mechanism, "n", None) or n
     if model is None or size is None:
         raise ValueError(
             "a prediction needs a posterior mechanism, and n where the mechanism keeps it private"
         )
     nodes = cases(model, size, truth=truth, public_sample=public_sample, simulations=simulations, seed=seed)
-    return predicted(mechanism, nodes, level, coordinates)
+    return predicted(mechanism, nodes, level, coordinates, checked_reading(reading))
 
 
 def predicted(
-    mechanism: Mechanism | None, nodes: Cases, level: float, coordinates: Sequence[int] | None = None
+    mechanism: Mechanism | None,
+    nodes: Cases,
+    level: float,
+    coordinates: Sequence[int] | None = None,
+    reading: str = NAIVE,
 ) -> Prediction:
     """Predict from given nodes; None asks for the exact posterior."""
     plain = without_privacy(nodes, checked_level(level))
-    out = plain if mechanism is None else released(mechanism, nodes, level)
+    aware = reading == NOISE_AWARE and tabulated(mechanism)
+    out = plain if mechanism is None else (noise_aware if aware else released)(mechanism, nodes, level)  # type: ignore[arg-type]
     chosen = chosen_coordinates(nodes, coordinates)
     square = _mean(out, out.point.square(out.theta))[chosen]
     best = _mean(plain, plain.point.square(plain.theta))[chosen]
@@ -107,7 +124,14 @@ def predicted(
         efficiency=float(square.mean() / best.mean()) if best.mean() > 0 else math.inf,
         limit=limit(mechanism),
         by="exact sum" if out.exact else f"simulation, {len(out.weights)} nodes",
+        reading=(NOISE_AWARE if aware else NAIVE) if out.interval and mechanism else None,
     )
+
+
+def checked_reading(reading: str) -> str:
+    if reading not in {NAIVE, NOISE_AWARE}:
+        raise ValueError(f"unknown reading {reading!r}; known: {NOISE_AWARE}, {NAIVE}")
+    return reading
 
 
 def checked_level(level: float) -> float:

@@ -126,7 +126,7 @@ def _(model: DirichletLaw, added: Floats, mechanism: OnePosteriorSample, seed: i
 @released.register(NoisyStatistics)
 def _(mechanism: NoisyStatistics, cases: Cases, level: float) -> Released:
     """Read the naive posterior of each noisy statistic; its mean is the point."""
-    node, noisy, weights, exact = _noised(mechanism, cases)
+    node, noisy, weights, exact = noised(mechanism, cases)
     rows, index = _distinct(noisy)
     eta = read(cases.model, rows, template(mechanism))
     law = marginals(cases.model, eta)
@@ -151,7 +151,7 @@ def _distinct(rows: Floats) -> tuple[Floats, Integers]:
 
 def mean_moved(mechanism: NoisyStatistics, cases: Cases) -> float:
     """E(mean of the naive posterior − mean of the exact one)², averaged over coordinates: what noise adds."""
-    node, noisy, weights, _ = _noised(mechanism, cases)
+    node, noisy, weights, _ = noised(mechanism, cases)
     read_mean = marginals(cases.model, read(cases.model, noisy, template(mechanism))).mean
     exact_mean = marginals(cases.model, updated(cases.model, cases.statistics, cases.n)).mean
     return float((weights @ (read_mean - exact_mean[node]) ** 2).mean())
@@ -171,7 +171,7 @@ def template(mechanism: NoisyStatistics) -> NoisyRelease:
     )
 
 
-def _noised(mechanism: NoisyStatistics, cases: Cases) -> tuple[Integers, Floats, Floats, bool]:
+def noised(mechanism: NoisyStatistics, cases: Cases) -> tuple[Integers, Floats, Floats, bool]:
     """(node, S + Z, weight) of every pair of data set and noise: an exact sum if short, else stratified."""
     values, scale = _encoded(mechanism, cases), float(mechanism.scale)
     count, width = values.shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from math import isnan
 from typing import TYPE_CHECKING
 
 from discreet.planning.prediction import ONE_DRAW
@@ -55,7 +56,7 @@ def _cells(row: Prediction) -> tuple[str, ...]:
         *(f"{value:.4g}" for value in (row.error, row.absolute, row.honest_width)),
         ONE_DRAW if row.width is None else f"{row.width:.4g}",
         "—" if row.coverage is None else f"{row.coverage:.1%}",
-        "∞" if row.kl == float("inf") else f"{row.kl:.3g}",
+        "—" if isnan(row.kl) else ("∞" if row.kl == float("inf") else f"{row.kl:.3g}"),
         f"{row.efficiency:.3g} → {row.limit:.3g}",
     )
 
