@@ -2,6 +2,7 @@
 
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,47 @@ def test_each_tier_has_exactly_its_own_law_and_the_steps_are_independent():
     fresh = np.column_stack([made.tier(k).releases(3, 6000, SeededSource(k)) for k in range(3)])
     wrong = np.diff(np.column_stack([np.full(6000, 3.0), fresh]), axis=1)
     assert np.abs(np.corrcoef(wrong.T) - np.eye(3)).max() > bound
+
+
+def test_what_is_released_is_one_rounding_of_the_exact_sum():
+    """Rounding the offset and the noise apart would show which multiple of the grid the value was."""
+    made, value = TieredGaussian(1, (2.0**-30, 2.0**-29)), Fraction(2**25) + Fraction(1, 3)
+    grid = made.tier(0).step
+    below = (value / grid).__floor__() * grid
+    near = made.releases(value - below, 60, SeededSource(2)).tolist()  # the same bits, all cells exact
+    far = made.releases(value, 60, SeededSource(2))
+    assert far.tolist() == [[float(below + Fraction(y)) for y in row] for row in near]
+    assert (far != float(below) + np.array(near)).any()
+
+
+def test_tiers_far_apart_are_decided_exactly_and_agree_with_ball_arithmetic(monkeypatch):
+    """A chain in doubles is the chain in balls on the same bits, also where σ is 2^18 times the innermost."""
+    made = TieredGaussian(1, (1.0, 1.5, 2.0**18))
+    fast = made.releases(0.3, 60, SeededSource(8))
+    monkeypatch.setattr("discreet.mechanisms.diffusion.DOUBT", 1.0)  # leave nothing to doubles
+    assert (fast == made.releases(0.3, 60, SeededSource(8))).all()
+
+
+def test_tiers_of_one_chain_share_the_bits_that_are_read_late(monkeypatch):
+    """Fresh bits for each tier would be noise that is not in the chain: all ones leave all to them."""
+    monkeypatch.setattr("discreet.mechanisms.diffusion.DOUBT", 1.0)
+    made = TieredGaussian(1, (1.0, 1.0 + 2.0**-40))
+
+    class Edge:
+        seeded = True
+
+        def __init__(self):
+            self.calls, self.rest = 0, SeededSource(4)
+
+        def words(self, count):
+            self.calls += 1
+            if self.calls > 1:
+                return self.rest.words(count)
+            return np.array([2**64 - 1, 2**63] * (count // 2), dtype=np.uint64)
+
+    inner, outer = made.releases(0, 30, Edge()).T
+    assert np.unique(inner).size > 5  # decided by late bits
+    assert np.abs(inner - outer).max() < 1e-4
 
 
 def test_combining_tiers_says_no_more_than_the_inner_one():

@@ -185,3 +185,11 @@ def test_the_laplace_shift_is_the_divergence_by_quadrature():
 def test_bad_input_says_what_is_missing(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def test_a_last_step_without_noise_is_post_processing():
+    """What was absorbed before costs what it costs; a shift after the last noise is refused still."""
+    noisy = iterate([Step(1, 1), Step(1, 2)], start=1)
+    assert iterate([Step(1, 1), Step(1, 2), Step(7, 0)], start=1).mu == noisy.mu
+    with pytest.raises(ValueError, match="nothing hides it"):
+        iterate([Step(1, 1), Step(1, 0, Fraction(1, 10))], start=1)

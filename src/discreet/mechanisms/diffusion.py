@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from discreet.sampling.source import Source
 
 HALF = np.uint64(2**63)
-DOUBT = 2.0**-10  # of a cell: doubles are good to 1e-6 of one, since a cell is 2^-20 of σ
-RARE = 2**32  # the unread bits of a word matter only this far out in the tail
+DOUBT = 2.0**-10  # of a cell: doubles are good to 1e-6 of one where a cell is 2^-20 of σ
+ERROR = 2.0**-19  # of a cell, for each tier and each time that σ is larger than the innermost
+RARE = 2.0**33  # the unread bits of a word matter only this far out in the tail, times as much
 
 
 @final
@@ -161,13 +162,19 @@ class TieredGaussian(BasicMechanism):
         whole_steps = [(c / self._grid).__floor__() for c in centers]
         rest = np.array([float(c / self._grid - k) for c, k in zip(centers, whole_steps, strict=True)])
         cells = rest[:, None] + sums / float(self._grid)
-        clear = (np.abs(cells - np.floor(cells) - 0.5) > DOUBT) & (np.minimum.accumulate(tail, axis=1) > RARE)
-        found = np.floor(cells + 0.5)
-        for i, k in zip(*np.nonzero(~clear), strict=True):
-            uniforms = [Uniform(source, int(w)) for w in words[i, : k + 1]]
-            found[i, k] = _cell(centers[i] / self._grid - whole_steps[i], uniforms, steps, self._grid)
-        offsets = np.array([float(k * self._grid) for k in whole_steps])
-        return offsets[:, None] + found * float(self._grid)
+        wider = np.array([float(Fraction(s) / Fraction(self.sigmas[0])) for s in self.sigmas])
+        unsure = np.abs(cells - np.floor(cells) - 0.5) <= DOUBT + ERROR * len(wider) * wider
+        unsure |= np.minimum.accumulate(tail, axis=1) <= RARE * wider
+        found = np.floor(cells + 0.5).astype(np.int64).astype(object)
+        for i in np.flatnonzero(unsure.any(axis=1)):  # the tiers of one chain share their unread bits
+            uniforms = [Uniform(source, int(w)) for w in words[i]]
+            for k in np.flatnonzero(unsure[i]):
+                rational = centers[i] / self._grid - whole_steps[i]
+                found[i, k] = _cell(rational, uniforms[: k + 1], steps, self._grid)
+        ends = [
+            [float((c + int(k)) * self._grid) for k in row] for c, row in zip(whole_steps, found, strict=True)
+        ]
+        return np.array(ends, dtype=np.float64).reshape(found.shape)
 
 
 def _cell(rest: Fraction, uniforms: list[Uniform], steps: list[Fraction], grid: Fraction) -> int:

@@ -1,7 +1,8 @@
 """NoisyProjSGD as a trainer: a noisy, projected gradient step for each record; only the last iterate leaves.
 
-Doubles round: a computed step may differ from the ideal one by `run.rounding`, on each of two neighbouring
-runs, and the promise pays for that, so that it is a promise of the arithmetic that is done.
+Doubles round: the mean of a computed step may differ from the ideal one by `run.rounding`, on each of two
+neighbouring runs, and the promise pays for that. Noise cannot hide what is rounded after it is added, so the
+mean is first put on the grid of the noise: their sum is then a function of the ideal noisy step alone.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class NoisyProjectedSGD(Mechanism):
     def releases(self, value: Records, size: int, source: Source | None = None) -> Floats:
         """`size` independent results for one data set in a public order, at `size` times the price."""
         rows, answers = clipped(value, self.loss)
-        walk, settings = _walk(self.loss), (float(self.run.step), self.loss.penalty, self.radius)
+        walk, settings = _walk(self.loss), self._settings
         shape = (size, self.run.passes, *rows.shape)
         noise = self._noise(math.prod(shape), source or SYSTEM).reshape(shape)
         drawn = np.zeros((size, self.dimension))
@@ -127,8 +128,13 @@ class NoisyProjectedSGD(Mechanism):
                 drawn[i] = walk(self.loss.gradient, drawn[i], rows, answers, one, settings)
         return drawn
 
+    @property
+    def _settings(self) -> tuple[float, float, float, float]:
+        return float(self.run.step), self.loss.penalty, self.radius, float(_grid(self.run))
+
     def _noise(self, size: int, source: Source) -> Floats:
-        return exact.normal(source, 0, self.run.sigma**2, size, _grid(self.run))
+        """η·N(0, σ²), on its grid."""
+        return exact.normal(source, 0, _spread(self.run) ** 2, size, _grid(self.run))
 
     def _appended(self, public: Records | None) -> tuple[Floats, Floats]:
         rows, answers = clipped(public or (np.zeros((0, self.dimension)), np.zeros(0)), self.loss)
@@ -140,7 +146,7 @@ class NoisyProjectedSGD(Mechanism):
         return rows, answers
 
     def _trained(self, w: Floats, rows: Floats, answers: Floats, source: Source) -> Floats:
-        walk, settings = _walk(self.loss), (float(self.run.step), self.loss.penalty, self.radius)
+        walk, settings = _walk(self.loss), self._settings
         block = max(1, BLOCK // self.dimension)
         for start in range(0, len(rows), block):
             x, y = rows[start : start + block], answers[start : start + block]
@@ -156,19 +162,25 @@ def usual_step(loss: Loss, steps: int, dimension: int, target: Guarantee, radius
     return min(best, 1 / (loss.smooth + loss.penalty))
 
 
+def _spread(run: NoisySGD) -> Fraction:
+    """ησ: of the noise that is added to w."""
+    return Fraction(run.step) * Fraction(run.sigma)
+
+
 def _grid(run: NoisySGD) -> Fraction:
-    return default_grid(Fraction(run.sigma)) / FINER
+    return default_grid(_spread(run)) / FINER
 
 
 def rounding(loss: Loss, run: NoisySGD, radius: float, dimension: int) -> float:
-    """Bound how far a computed step is from the ideal one, after projection.
+    """Bound how far the mean of a computed step, on the grid, is from the ideal step's.
 
-    Each of at most 4d + 64 roundings errs by half an ulp of at most R + η(C + penalty·R); noise is rounded to
-    its grid, η·g√d/2; longer steps are projected back, and their error with them.
+    Each of at most 4d + 64 roundings, those of the projection before included, errs by half an ulp of at most
+    R + η(C + (β + penalty)R); then the mean is rounded to the grid of the noise, g√d/2.
     """
-    reach = radius + float(run.step) * (loss.lipschitz + loss.penalty * radius)
+    eta = float(run.step)
+    reach = radius + eta * (loss.lipschitz + (loss.smooth + loss.penalty) * radius)
     arithmetic = (4 * dimension + 64) * 2.0**-53 * reach
-    return 1.001 * (arithmetic + float(run.step) * float(_grid(run)) * math.sqrt(dimension) / 2)
+    return 1.001 * (arithmetic + float(_grid(run)) * math.sqrt(dimension) / 2)
 
 
 def permutation(source: Source, n: int) -> NDArray[np.int64]:
@@ -184,9 +196,10 @@ def _walk(loss: Loss) -> Callable[..., Floats]:
 
 
 def _steps(gradient: Any, w: Floats, rows: Floats, answers: Floats, noise: Floats, settings: Any) -> Floats:  # noqa: ANN401, PLR0917
-    step, penalty, radius = settings
+    step, penalty, radius, grid = settings
     for i in range(rows.shape[0]):
-        w = w - step * (gradient(w, rows[i], answers[i]) + penalty * w + noise[i])
+        mean = w - step * (gradient(w, rows[i], answers[i]) + penalty * w)
+        w = np.rint(mean / grid) * grid + noise[i]
         length = np.sqrt(np.dot(w, w))
         if length > radius:
             w = w * (radius / length)

@@ -115,17 +115,16 @@ def _above(x: Floats, y: Floats, a: int, b: int, c: int) -> bool:
 
 
 def _absorbed(steps: Sequence[Step], start: arb, absorbed: Floats) -> arb:
-    """Σ a²/v of a schedule, in balls: the last step absorbs whatever is left."""
+    """Σ a²/v of a schedule, in balls: the last noisy step absorbs whatever is left."""
     apart, cost, zero = start, arb(0), arb(0)
+    last = max((t for t, step in enumerate(steps) if step.variance), default=-1)
     for t, step in enumerate(steps):
         apart = ball(step.lipschitz) * apart + ball(step.shift)
-        wanted = apart if t == len(steps) - 1 else arb(float(absorbed[t])).min(apart).max(zero)
         if step.variance:
+            wanted = apart if t == last else arb(float(absorbed[t])).min(apart).max(zero)
             cost += wanted**2 / ball(step.variance)
-            apart = (apart - wanted).max(zero).upper()
-        elif t == len(steps) - 1 and not wanted.is_zero():
-            return arb("inf")
-    return cost
+            apart = zero if t == last else (apart - wanted).max(zero).upper()
+    return cost if apart.is_zero() else arb("inf")
 
 
 # ── what the papers print, for comparison ───────────────────────────────────────────────────────────
