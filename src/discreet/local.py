@@ -6,7 +6,7 @@ once: the set it belongs to has a public name, under which the ledger refuses a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -78,7 +78,7 @@ def release_observations(
         return _randomised(mechanism, values, places, bits)
 
     released = kept(receipt, compute)
-    return LocalRelease(released, graph, promise, receipt, bits.seeded)
+    return LocalRelease(released, graph, promise, replace(receipt, computed=True), bits.seeded)
 
 
 def _paid(ledger: Ledger, promise: Guarantee, observations: str, scope: str | None) -> Receipt:

@@ -279,3 +279,19 @@ def test_graphs_from_files_and_counts(tmp_path):
     (tmp_path / "bad.toml").write_text("edges = []\n")
     with pytest.raises(ValueError, match="lacks profiles"):
         ProfileGraph.load(tmp_path / "bad.toml")
+
+
+@pytest.mark.parametrize("build", [ProfileGraph.chain, ProfileGraph.complete])
+def test_probabilities_below_all_doubles_are_compared_exactly(build):
+    """2^-1080 beside 2^-1090, both 0 as doubles: the loss is 10 ln 2, and nothing may be told as it is."""
+    small, smaller = Fraction(1, 2**1080), Fraction(1, 2**1090)
+    graph = build([[small, 1 - small], [smaller, 1 - smaller], [smaller, 1 - smaller]])
+    assert graph.loss(graph.profiles) == pytest.approx(10 * math.log(2), rel=1e-15)
+    assert SmoothCategorical.solve(graph, 0.5).guarantee.loss <= 0.5
+
+
+@pytest.mark.parametrize("profile", [-1, 2, "nobody", 1.0])
+def test_a_profile_that_is_not_there_is_refused(profile):
+    mechanism = SmoothOneBit.solve(ProfileGraph.chain([0.2, 0.7]), 0.5)
+    with pytest.raises(ValueError, match="no profile is called"):
+        mechanism.release([0, 1], SeededSource(1), profile=profile)

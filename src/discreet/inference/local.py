@@ -37,7 +37,7 @@ def frequencies(
     """
     if not 0 < level < 1:
         raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
-    place = mechanism.graph.place(profile) if isinstance(profile, str) else profile
+    place = mechanism.graph.place(profile)
     seen = np.asarray(released)
     d = mechanism.graph.values
     if seen.dtype.kind not in "iub" or not seen.size or not (seen.min() >= 0 and seen.max() < d):

@@ -79,7 +79,7 @@ class ProfileMechanism(Mechanism):
 
     def release(self, value: ArrayLike, source: Source | None = None, *, profile: str | int = 0) -> Any:  # noqa: ANN401
         """Randomise observations (0 … d−1) of one profile, each on its own."""
-        place = self.graph.place(profile) if isinstance(profile, str) else profile
+        place = self.graph.place(profile)
         observed = np.asarray(value)
         if observed.dtype.kind not in "iub" or (
             observed.size and not (observed.min() >= 0 and observed.max() < self.graph.values)
@@ -123,12 +123,12 @@ def wanted(epsilon: Exact) -> float:
 
 def on_grid(law: Sequence[Exact]) -> Row:
     """Round a law to multiples of 2^-53 that sum to 1; what is cut goes to its largest entry."""
-    cut = [Fraction(int(Fraction(max(p, 0)) * GRID), GRID) for p in law]
+    cut = [int(max(p, 0) * GRID) for p in law]  # exact: GRID is a power of two
     largest = max(range(len(cut)), key=cut.__getitem__)
-    cut[largest] += ONE - sum(cut, Fraction(0))
-    if not 0 <= cut[largest] <= 1:
+    cut[largest] += GRID - sum(cut)
+    if not 0 <= cut[largest] <= GRID:
         raise Unreachable("the solver's answer is no law at all: these profiles are too badly scaled for it")
-    return tuple(cut)
+    return tuple(Fraction(c, GRID) for c in cut)
 
 
 def blend(law: Row, constant: Row, share: Fraction) -> Row:

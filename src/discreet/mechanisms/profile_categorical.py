@@ -159,13 +159,7 @@ KEEP, LARGEST_ERROR, EXPECTED_CORRUPTION = KeepProbability(), LargestError(), Ex
 def kept(graph: ProfileGraph, outputs: Floats) -> KeepOrRedraw:
     """Read s = min q/P off the laws, exactly, and what is drawn afresh as r = (q − sP)/(1 − s)."""
     laws = [on_grid(q.tolist()) for q in outputs]
-    ratios = [
-        q / p
-        for law, out in zip(graph.profiles, laws, strict=True)
-        for p, q in zip(law, out, strict=True)
-        if p
-    ]
-    s = min(Fraction(int(min(ratios) * GRID), GRID), ONE)
+    s = min(Fraction(int(_least_ratio(graph.profiles, laws) * GRID), GRID), ONE)
     if s == ONE:
         return KeepOrRedraw(ONE, tuple(on_grid(law) for law in graph.profiles))
     fresh = [
@@ -173,6 +167,17 @@ def kept(graph: ProfileGraph, outputs: Floats) -> KeepOrRedraw:
         for law, out in zip(graph.profiles, laws, strict=True)
     ]
     return KeepOrRedraw(s, tuple(fresh))
+
+
+def _least_ratio(profiles: Sequence[Row], laws: Sequence[Row]) -> Fraction:
+    """Return min q/p over p > 0, exactly: doubles, right to 3·2^-53, name the candidates."""
+    pairs = [
+        (p, q) for law, out in zip(profiles, laws, strict=True) for p, q in zip(law, out, strict=True) if p
+    ]
+    known = np.array([float(p) for p, _ in pairs])
+    rough = np.array([float(q) for _, q in pairs]) / np.maximum(known, 1e-290)
+    close = (rough <= rough.min() * (1 + 1e-12)) | (known < 1e-290)
+    return min(pairs[i][1] / pairs[i][0] for i in np.flatnonzero(close))
 
 
 def transport(law: Row, output: Row) -> tuple[Row, ...]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     Edge = tuple[int, int]
 
+TINY = 1e-290  # below this doubles lose digits
 CLOSE_CALL = 1e-12  # ratios of doubles this close to the largest are compared exactly
 
 
@@ -115,7 +116,10 @@ class ProfileGraph:
             home = [a if h == b else h for h in home]
         return tuple(tuple(i for i, h in enumerate(home) if h == part) for part in sorted(set(home)))
 
-    def place(self, name: str) -> int:
+    def place(self, name: str | int) -> int:
+        """Find a profile by its name, or check its place."""
+        if isinstance(name, int) and 0 <= name < len(self.names):
+            return name
         if name not in self.names:
             raise ValueError(f"no profile is called {name!r}; there are {', '.join(self.names)}")
         return self.names.index(name)
@@ -132,7 +136,8 @@ class ProfileGraph:
 def worst_ratio(outputs: Sequence[Row], edges: Sequence[Edge], *, complete: bool = False) -> Fraction | None:
     """Largest q_i(y)/q_j(y) over edges, both ways, exactly; None when a zero stands beside a non-zero.
 
-    Doubles find the candidates: their quotients are right up to 3·2^-53, so the maximum is among those near.
+    Doubles find the candidates: their quotients are right up to 3·2^-53, so the maximum is among those near;
+    where doubles are too coarse every pair is one.
     """
     rough = np.array([[float(q) for q in law] for law in outputs])
     pairs = np.array(edges, dtype=int).reshape(-1, 2)
@@ -141,7 +146,15 @@ def worst_ratio(outputs: Sequence[Row], edges: Sequence[Edge], *, complete: bool
     if lonely.any():
         return None
     near = _extremes(rough) if complete else _along(rough, pairs)
+    near += _tiny(outputs, some & (rough < TINY), pairs)
     return max((outputs[i][y] / outputs[j][y] for i, j, y in near), default=Fraction(1))
+
+
+def _tiny(outputs: Sequence[Row], tiny: Any, edges: Any) -> list[tuple[int, int, int]]:  # noqa: ANN401
+    """Every pair with an end that doubles hold badly or not at all, the larger first."""
+    rows, values = np.nonzero(tiny[edges[:, 0]] | tiny[edges[:, 1]])
+    pairs = [(*edges[r].tolist(), int(y)) for r, y in zip(rows, values, strict=True)]
+    return [(i, j, y) if outputs[i][y] > outputs[j][y] else (j, i, y) for i, j, y in pairs]
 
 
 def _extremes(rough: Any) -> list[tuple[int, int, int]]:  # noqa: ANN401 - an array, profiles × values
@@ -154,7 +167,7 @@ def _extremes(rough: Any) -> list[tuple[int, int, int]]:  # noqa: ANN401 - an ar
         for y, (high, least) in enumerate(zip(highs, lows, strict=True))
         for i in high
         for j in least
-        if rough[i, y] > 0
+        if rough[j, y] > 0
     ]
 
 
@@ -168,7 +181,7 @@ def _along(rough: Any, edges: Any) -> list[tuple[int, int, int]]:  # noqa: ANN40
     return [
         (int(both[r, 0]), int(both[r, 1]), int(y))
         for r, y in zip(rows, values, strict=True)
-        if rough[both[r, 0], y] > 0
+        if rough[both[r], y].all()
     ]
 
 
