@@ -170,13 +170,13 @@ def kernels(out: Path, epsilon: float = 0.2) -> tuple[Path, ...]:
     made = {name: SmoothCategorical.solve(USAGE, epsilon, objective=o) for name, o in OBJECTIVES.items()}
     figure = new_figure(11, 6.4)
     panels = figure.subplots(len(made), len(USAGE.names))
-    for row, (name, mechanism) in zip(panels, made.items(), strict=True):
-        for i, axes in enumerate(row):
+    for j, (name, mechanism) in enumerate(made.items()):
+        for i, axes in enumerate(panels[j]):
             matrix = mechanism.kernels.matrix(i)
             shown = axes.imshow(matrix, vmin=0, vmax=1, cmap="cividis")
-            axes.set_xticks(range(4), VALUES if row is panels[-1] else [""] * 4, rotation=60, fontsize=7)
+            axes.set_xticks(range(4), VALUES if j == len(made) - 1 else [""] * 4, rotation=60, fontsize=7)
             axes.set_yticks(range(4), VALUES if i == 0 else [""] * 4, fontsize=7)
-            axes.set_title(USAGE.names[i] if row is panels[0] else "", fontsize=9)
+            axes.set_title(USAGE.names[i] if j == 0 else "", fontsize=9)
             if i == 0:
                 axes.set_ylabel(name, fontsize=9)
             for (y, x), value in np.ndenumerate(matrix):
