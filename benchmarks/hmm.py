@@ -166,7 +166,7 @@ def noise_aware():
             per_second = rate(chain_of(NoisyEmissions.of(model, data), "ffbs", z).sweep)
             megabytes = data.table.pieces.nbytes / 1e6
             print(
-                f"  {z.size:6d} cells, b = {scale:3d}: {per_second:.0f}; table {megabytes:.1f} MB, {built:.2f} s"
+                f"  {z.size:6d} cells b = {scale:3d}: {per_second:.0f} table {megabytes:.1f} MB {built:.2f} s"
             )
 
 

@@ -131,7 +131,7 @@ class Chain:
         return chain
 
     def sweep(self, power: float = 1.0) -> None:
-        """θ | z, then z | θ; the likelihood to a power below 1 only while warming up."""
+        """θ | z, then z | θ; under likelihood^power, of which 1 is the posterior."""
         from discreet.inference import hmm_sweeps  # noqa: PLC0415 - numba on first use
 
         w = self.work

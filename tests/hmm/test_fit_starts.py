@@ -1,0 +1,49 @@
+"""One k-means++ start now and then merges two states for good; the best of many does not."""
+
+import numpy as np
+import pytest
+
+from discreet.inference.hmm_starts import smoothed, start, tournament
+from discreet.inference.hmm_state import Chain, CountEmissions
+from discreet.models.hidden_markov import HiddenMarkov
+
+MODEL = HiddenMarkov(states=8, chain="r", step="t", features=("a", "b"), sizes=(8, 40, 12, 3))
+
+
+@pytest.fixture(scope="module")
+def counts():
+    rng = np.random.default_rng(2)
+    z = np.repeat(rng.integers(0, 8, (8, 8)), 5, axis=1).ravel()
+    size = rng.negative_binomial(0.7, 0.7 / 40, z.size)
+    theta = [rng.dirichlet(np.full(k, 0.5), 8) for k in (12, 3)]
+    return np.concatenate([rng.multinomial(size, t[z]) for t in theta], axis=1)
+
+
+def levels(counts, *, many):
+    found = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        chain = Chain.start(CountEmissions.of(MODEL, counts), "ffbs", rng, start(rng, MODEL, counts))
+        if many:
+            tournament(chain, counts)
+        joint = []
+        for _ in range(120):
+            chain.sweep()
+            joint.append(chain.log_joint())
+        found.append(np.mean(joint[-40:]))
+    return np.array(found)
+
+
+def test_the_best_of_many_starts_closes_the_gap_between_chains(counts):
+    one, many = levels(counts, many=False), levels(counts, many=True)
+    assert np.ptp(one) > 100  # otherwise this shows nothing
+    assert np.ptp(many) < 30  # a draw's own spread is about 8
+    assert many.min() > one.max() - 30  # and it is the best that any single start found
+
+
+def test_smoothing_keeps_what_is_constant_and_averages_noise():
+    rng = np.random.default_rng(0)
+    flat = np.ones((320, 15))
+    assert smoothed(MODEL, flat, 4) == pytest.approx(flat)
+    noise = rng.normal(size=(320, 15))
+    assert smoothed(MODEL, noise, 2).var() == pytest.approx(noise.var() * 19 / 81, rel=0.15)  # Σw²/(Σw)²
