@@ -118,7 +118,8 @@ def held_out(log: EventLog, rows: Sequence[Sequence[Any]], path: Path) -> Path:
 def _curve(axes: Any, rows: Sequence[Sequence[Any]], ink: str, style: str, label: str) -> None:  # noqa: ANN401
     epsilons = sorted({float(row[2]) for row in rows})
     each = [np.array([row[5:8] for row in rows if row[2] == epsilon], dtype=float) for epsilon in epsilons]
-    mean, sd = (np.array([f(values[:, 0]) for values in each]) for f in (np.mean, np.std))
+    mean = np.array([values[:, 0].mean() for values in each])
+    sd = np.array([values[:, 0].std(ddof=min(1, len(values) - 1)) for values in each])
     if math.isinf(epsilons[0]):
         axes.axhline(mean[0], color=ink, lw=1.3, ls=style.rstrip("os"), label=label)
         return
