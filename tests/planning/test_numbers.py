@@ -135,7 +135,7 @@ def test_naive_intervals_under_cover(n, covered):
     The design notes say 55 % at n = 100 without their setting; other priors and θ give 45 to 53 %.
     """
     mechanism = NoisyStatistics.calibrate(UNIFORM, n=n, target=PureDP(0.1))
-    found = predict(mechanism, truth=0.3)
+    found = predict(mechanism, truth=0.3, reading="naive")
     assert found.by == "exact sum"
     assert found.coverage == pytest.approx(brute_coverage(n, 0.3, float(mechanism.scale)), abs=1e-9)
     assert found.coverage == pytest.approx(covered, abs=0.005)
@@ -172,9 +172,9 @@ class Unenumerated:
 )
 def test_simulation_agrees_with_the_sum(mechanism, monkeypatch):
     """10⁴ nodes: each number within 5 %, which is more than 5 of its standard errors."""
-    summed = predict(mechanism, truth=0.3)
+    summed = predict(mechanism, truth=0.3, reading="naive")
     Unenumerated.install(monkeypatch)
-    drawn = predict(mechanism, truth=0.3, simulations=10_000)
+    drawn = predict(mechanism, truth=0.3, simulations=10_000, reading="naive")
     assert drawn.by.startswith("simulation")
     for key in ("error", "absolute", "honest_width"):
         assert getattr(drawn, key) == pytest.approx(getattr(summed, key), rel=0.05)

@@ -123,13 +123,13 @@ def plan(
     rank_by: str = "error",
     simulations: int | None = None,
     seed: int = 0,
-    reading: str = "naive",
+    reading: str = "noise_aware",
 ) -> Plan:
     """Predict every mechanism at the target, over data from the prior, from `truth` or like a public sample.
 
     Under ADD_REMOVE n is only what to expect; no mechanism is told it. `truncation` is OnePosteriorSample's
     a₀, 1/(10d) for d categories unless given: probabilities below it cannot be released. `reading` is how
-    noisy statistics would be read: "naive", which is quick for every family, or "noise_aware".
+    noisy statistics would be read: "noise_aware" where that is quick (see Prediction.reading), or "naive".
     """
     if rank_by not in CRITERIA:
         raise ValueError(f"rank_by must be one of {', '.join(CRITERIA)}; got {rank_by!r}")

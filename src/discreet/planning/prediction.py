@@ -38,7 +38,7 @@ class Prediction:
     """Expected over the imagined data sets, averaged over the coordinates of θ that were asked for.
 
     `error` is √E(point − θ)², `absolute` E|point − θ|, where the point is the draw itself, or the mean of the
-    naive posterior. `width` and `coverage` are those of the naive credible interval; None where one draw is
+    posterior read. `width` and `coverage` are those of its credible interval; None where one draw is
     all there is. `honest_width` is that of point ± h where h is the quantile of |point − θ| at the level: it
     covers at that level over the imagined data sets, whatever the mechanism (see honest_width). `kl` is
     KL(true posterior ‖ law drawn from, or posterior read). `efficiency` is the mean squared error over that
@@ -81,7 +81,7 @@ def predict(
     coordinates: Sequence[int] | None = None,
     simulations: int | None = None,
     seed: int = 0,
-    reading: str = NAIVE,
+    reading: str = NOISE_AWARE,
 ) -> Prediction:
     """Predict one mechanism, however its knob was set; `n` is needed only where it is private.
 
@@ -101,7 +101,7 @@ def predicted(
     nodes: Cases,
     level: float,
     coordinates: Sequence[int] | None = None,
-    reading: str = NAIVE,
+    reading: str = NOISE_AWARE,
 ) -> Prediction:
     """Predict from given nodes; None asks for the exact posterior."""
     plain = without_privacy(nodes, checked_level(level))

@@ -18,7 +18,7 @@ HEAD = (
     "rms error",
     "mean |error|",
     "honest width",
-    "naive width",
+    "width",
     "covers",
     "KL",
     "efficiency",
