@@ -45,7 +45,7 @@ def dirichlet(cells, records, scale, relation=None):
     covered = np.mean((ends[:, 0] <= theta) & (theta <= ends[:, 1]))
     size = "private" if relation else "public"
     print(
-        f"{cells:7d} cells, n {size}, noise {scale}: {read:.2f} s, intervals {intervals:.2f} s, {draws} draws;"
+        f"{cells} cells, n {size}, noise {scale}: {read:.2f} s, intervals {intervals:.2f} s, {draws} draws;"
     )
     print(f"        {read / naive:.1f} × the naive reading and as many exact draws; covers {covered:.1%};")
     print(f"        R-hat {posterior.diagnostics.r_hat:.3f}; peak {peak():.0f} MB")
