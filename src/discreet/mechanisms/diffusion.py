@@ -153,15 +153,16 @@ class TieredGaussian(BasicMechanism):
         """Round in doubles where they leave no doubt; elsewhere on the same bits in ball arithmetic."""
         from scipy.special import ndtri  # noqa: PLC0415 - a guess, decided apart
 
+        grid = self._grid
         words = source.words(len(centers) * len(self.sigmas)).reshape(len(centers), -1)
         squares = [Fraction(0), *(Fraction(s) ** 2 for s in self.sigmas)]
         steps = [b - a for a, b in pairwise(squares)]
         tail = np.minimum(words, ~words)
         z = np.where(words < HALF, 1, -1) * ndtri((tail.astype(np.float64) + 0.5) * 2.0**-64)
         sums = np.cumsum(z * [math.sqrt(step) for step in steps], axis=1)
-        whole_steps = [(c / self._grid).__floor__() for c in centers]
-        rest = np.array([float(c / self._grid - k) for c, k in zip(centers, whole_steps, strict=True)])
-        cells = rest[:, None] + sums / float(self._grid)
+        whole_steps = [(c / grid).__floor__() for c in centers]
+        rest = np.array([float(c / grid - k) for c, k in zip(centers, whole_steps, strict=True)])
+        cells = rest[:, None] + sums / float(grid)
         wider = np.array([float(Fraction(s) / Fraction(self.sigmas[0])) for s in self.sigmas])
         unsure = np.abs(cells - np.floor(cells) - 0.5) <= DOUBT + ERROR * len(wider) * wider
         unsure |= np.minimum.accumulate(tail, axis=1) <= RARE * wider
@@ -169,12 +170,16 @@ class TieredGaussian(BasicMechanism):
         for i in np.flatnonzero(unsure.any(axis=1)):  # the tiers of one chain share their unread bits
             uniforms = [Uniform(source, int(w)) for w in words[i]]
             for k in np.flatnonzero(unsure[i]):
-                rational = centers[i] / self._grid - whole_steps[i]
-                found[i, k] = _cell(rational, uniforms[: k + 1], steps, self._grid)
-        ends = [
-            [float((c + int(k)) * self._grid) for k in row] for c, row in zip(whole_steps, found, strict=True)
-        ]
-        return np.array(ends, dtype=np.float64).reshape(found.shape)
+                rational = centers[i] / grid - whole_steps[i]
+                found[i, k] = _cell(rational, uniforms[: k + 1], steps, grid)
+        return _doubles(np.array(whole_steps, dtype=object)[:, None] + found, grid)
+
+
+def _doubles(cells: NDArray[np.object_], grid: Fraction) -> NDArray[np.float64]:
+    """Round each exact multiple of the grid, once: offset and noise must not be rounded apart."""
+    if cells.size and max(cells.max(), -cells.min()) < 2**53:
+        return cells.astype(np.float64) * float(grid)
+    return np.array([float(c * grid) for c in cells.flat], dtype=np.float64).reshape(cells.shape)
 
 
 def _cell(rest: Fraction, uniforms: list[Uniform], steps: list[Fraction], grid: Fraction) -> int:

@@ -123,7 +123,8 @@ def wanted(epsilon: Exact) -> float:
 
 def on_grid(law: Sequence[Exact]) -> Row:
     """Round a law to multiples of 2^-53 that sum to 1; what is cut goes to its largest entry."""
-    cut = [int(max(p, 0) * GRID) for p in law]  # exact: GRID is a power of two
+    ratios = (max(p, 0).as_integer_ratio() for p in law)
+    cut = [above * GRID // below for above, below in ratios]
     largest = max(range(len(cut)), key=cut.__getitem__)
     cut[largest] += GRID - sum(cut)
     if not 0 <= cut[largest] <= GRID:

@@ -41,9 +41,16 @@ class KeepOrRedraw(Kernels):
     redraw: tuple[Row, ...]
 
     def outputs(self, profiles: Sequence[Row]) -> tuple[Row, ...]:
-        s = self.keep
+        """sp + (1−s)r, in one fraction each: these are most of the work beside the program."""
+        s, t, unit = self.keep.numerator, self.keep.denominator - self.keep.numerator, self.keep.denominator
         return tuple(
-            tuple(s * p + (1 - s) * r for p, r in zip(law, fresh, strict=True))
+            tuple(
+                Fraction(
+                    s * p.numerator * r.denominator + t * r.numerator * p.denominator,
+                    unit * p.denominator * r.denominator,
+                )
+                for p, r in zip(law, fresh, strict=True)
+            )
             for law, fresh in zip(profiles, self.redraw, strict=True)
         )
 
@@ -162,8 +169,14 @@ def kept(graph: ProfileGraph, outputs: Floats) -> KeepOrRedraw:
     s = min(Fraction(int(_least_ratio(graph.profiles, laws) * GRID), GRID), ONE)
     if s == ONE:
         return KeepOrRedraw(ONE, tuple(on_grid(law) for law in graph.profiles))
+    told, rest = int(s * GRID), int((1 - s) * GRID)
     fresh = [
-        on_grid([(q - s * p) / (1 - s) for p, q in zip(law, out, strict=True)])
+        on_grid(
+            [
+                Fraction(int(q * GRID) * p.denominator - told * p.numerator, rest * p.denominator)
+                for p, q in zip(law, out, strict=True)
+            ]
+        )
         for law, out in zip(graph.profiles, laws, strict=True)
     ]
     return KeepOrRedraw(s, tuple(fresh))
