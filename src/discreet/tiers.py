@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from discreet import __version__
 from discreet.families.family import Family
@@ -48,7 +48,9 @@ def privatise_tiers(
     relation = _one_relation(model, targets)
     statistic = bounded(table, model, relation)
     each = {name: per_row(target, statistic.rows_per_unit) for name, target in targets.items()}
-    ready = TieredStatistics.calibrate(statistic.model, n=statistic.n, targets=list(each.values()))
+    ready = TieredStatistics.calibrate(
+        cast("Family", statistic.model), n=statistic.n, targets=list(each.values())
+    )
     tier = {name: ready.tier_of(target) for name, target in each.items()}
     own = {name: promised(ready.tiers[k], statistic.rows_per_unit, targets[name]) for name, k in tier.items()}
     innermost = min(tier, key=tier.__getitem__)

@@ -140,3 +140,14 @@ def test_shapes_and_bad_input():
         OrnsteinUhlenbeck(1, 1, 1.5)
     with pytest.raises(ValueError, match="positive"):
         OrnsteinUhlenbeck.diffusion(1, theta=0, time=1, spread=1)
+
+
+def test_errors_stay_below_the_stated_bounds_as_often_as_stated():
+    """20 000 releases beyond a bound of probability 0.01: at most 300 (level 1e-6), and not none."""
+    shrunk = OrnsteinUhlenbeck(1, 2.0, 0.25)
+    beyond = np.abs(shrunk.releases(3, 20_000, SeededSource(1)) - 0.75) >= shrunk.tail_bound(0.01)
+    assert 0 < beyond.sum() <= 300
+    made = TieredGaussian(1, (1, 2))
+    far = np.abs(made.releases(3, 20_000, SeededSource(2)) - 3) >= made.tail_bound(0.01)
+    assert 0 < far[:, 1].sum() <= 300
+    assert far[:, 0].sum() < far[:, 1].sum()

@@ -14,7 +14,7 @@ from flint import arb
 from discreet.mechanisms.basic import BasicMechanism
 from discreet.mechanisms.checks import positive, reals, whole
 from discreet.mechanisms.gaussian import Gaussian
-from discreet.privacy.certified import Exact, ball
+from discreet.privacy.certified import Exact, ball, ceiling
 from discreet.sampling.lazy import Uniform, nearest
 from discreet.sampling.source import SYSTEM
 
@@ -87,6 +87,10 @@ class OrnsteinUhlenbeck(BasicMechanism):
     def hockey_stick(self, value: Exact, neighbour: Exact, epsilon: Exact) -> float:
         return self.noise.hockey_stick(value, neighbour, epsilon)
 
+    def tail_bound(self, probability_above: Exact, coordinates: int = 1) -> float:
+        """P(‖release − c·value‖_∞ ≥ x) ≤ t: c times the Gaussian's, up to the last bit of a product."""
+        return ceiling(ball(self.shrink) * ball(self.noise.tail_bound(probability_above, coordinates)))
+
     def mean_squared_error(self, norm: float, dimension: int) -> float:
         """c²dσ² + (1−c)²‖f‖²."""
         c = float(self.shrink)
@@ -149,6 +153,10 @@ class TieredGaussian(BasicMechanism):
     def hockey_stick(self, value: Exact, neighbour: Exact, epsilon: Exact) -> float:
         return self.tier(0).hockey_stick(value, neighbour, epsilon)
 
+    def tail_bound(self, probability_above: Exact, coordinates: int = 1) -> float:
+        """Bound the outermost tier's error, hence each tier's, though not all at once."""
+        return self.tier(len(self.sigmas) - 1).tail_bound(probability_above, coordinates)
+
     def _chains(self, centers: list[Fraction], source: Source) -> NDArray[np.float64]:
         """Round in doubles where they leave no doubt; elsewhere on the same bits in ball arithmetic."""
         from scipy.special import ndtri  # noqa: PLC0415 - a guess, decided apart
@@ -179,7 +187,7 @@ def _doubles(cells: NDArray[np.object_], grid: Fraction) -> NDArray[np.float64]:
     """Round each exact multiple of the grid, once: offset and noise must not be rounded apart."""
     if cells.size and max(cells.max(), -cells.min()) < 2**53:
         return cells.astype(np.float64) * float(grid)
-    return np.array([float(c * grid) for c in cells.flat], dtype=np.float64).reshape(cells.shape)
+    return np.array([float(c * grid) for c in cells.ravel().tolist()], dtype=np.float64).reshape(cells.shape)
 
 
 def _cell(rest: Fraction, uniforms: list[Uniform], steps: list[Fraction], grid: Fraction) -> int:

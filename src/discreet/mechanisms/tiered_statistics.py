@@ -9,7 +9,6 @@ import numpy as np
 
 from discreet.families.family import Family, public_size, table_size
 from discreet.mechanisms.diffusion import TieredGaussian
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.noisy_release import NoisyRelease
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation
@@ -28,10 +27,9 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class TieredStatistics(Mechanism):
+class TieredStatistics:
     """Ŝ_k = S + Z₁ + … + Z_k on the family's integer statistic: tier k alone is NoisyStatistics at σ_k."""
 
-    name: ClassVar[str] = "tiered_statistics"
     theorem: ClassVar[str] = TieredGaussian.theorem
 
     model: Family = field(kw_only=False)

@@ -60,7 +60,7 @@ class SampledGaussianCurve:
     poisson: bool
 
     def __call__(self, order: float) -> float:
-        known = _orders(float(self.mu_squared), Fraction(self.rate), self.steps, self.poisson)
+        known = _orders(_above(self.mu_squared), Fraction(self.rate), self.steps, self.poisson)
         above = [bound for a, bound in known if a >= order]  # the divergence grows with its order
         return above[0] if above else math.inf
 
@@ -75,7 +75,7 @@ class SampledGaussianProfile:
     steps: int
 
     def __call__(self, epsilon: float) -> float:
-        found = _loss(float(self.mu_squared), float(self.rate), self.steps).get_delta(epsilon)
+        found = _loss(_above(self.mu_squared), _above(self.rate), self.steps).get_delta(epsilon)
         return min(1.0, float(found))
 
 
@@ -120,7 +120,7 @@ def _orders(mu_squared: float, rate: Fraction, steps: int, poisson: bool) -> tup
     if poisson:
         relation, event = (
             dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
-            dp.PoissonSampledDpEvent(float(rate), dp.GaussianDpEvent(gauss)),
+            dp.PoissonSampledDpEvent(_above(rate), dp.GaussianDpEvent(gauss)),
         )
     else:
         relation, event = (
@@ -134,5 +134,11 @@ def _orders(mu_squared: float, rate: Fraction, steps: int, poisson: bool) -> tup
 
 
 def _sigma_below(mu_squared: float) -> float:
-    """1/μ, rounded down: less noise than there is."""
-    return math.nextafter(1 / math.sqrt(mu_squared), 0)
+    """1/μ, rounded down: less noise than there is, two roundings' worth."""
+    return (1 - 2.0**-50) / math.sqrt(mu_squared)
+
+
+def _above(x: Exact) -> float:
+    """Return a double at or above x, at most 1 for a rate: more is sampled, or told, than there is."""
+    near = float(x)
+    return near if Fraction(near) >= x else math.nextafter(near, math.inf)
