@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -66,6 +66,11 @@ class ProfileMechanism(Mechanism):
 
     graph: ProfileGraph
     kernels: Kernels
+
+    @classmethod
+    @abstractmethod
+    def solve(cls, graph: ProfileGraph, epsilon: Exact) -> Self:
+        """Find the kernels that change least and keep ε on every edge."""
 
     @cached_property
     def outputs(self) -> tuple[Row, ...]:

@@ -41,7 +41,7 @@ class KeepOrRedraw(Kernels):
     redraw: tuple[Row, ...]
 
     def outputs(self, profiles: Sequence[Row]) -> tuple[Row, ...]:
-        """sp + (1−s)r, in one fraction each: these are most of the work beside the program."""
+        """Return sp + (1−s)r, in one fraction each: these are most of the work beside the program."""
         s, t, unit = self.keep.numerator, self.keep.denominator - self.keep.numerator, self.keep.denominator
         return tuple(
             tuple(
