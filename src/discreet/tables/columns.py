@@ -79,10 +79,10 @@ class Expression(ABC):
     def isin(self, levels: Sequence[Scalar]) -> Expression:
         if isinstance(levels, str | bytes) or not len(levels):
             raise TypeError("isin takes a list of at least one level")
-        found = self == levels[0]
-        for level in levels[1:]:
-            found |= self == level
-        return found
+        if len(levels) == 1:
+            return self == levels[0]
+        middle = len(levels) // 2  # halves, so that long lists do not nest deeply
+        return self.isin(levels[:middle]) | self.isin(levels[middle:])
 
     def cut(self, edges: Sequence[float]) -> Expression:
         """Category k where edges[k−1] ≤ x < edges[k]."""
