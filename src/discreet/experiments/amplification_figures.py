@@ -181,19 +181,29 @@ def _plain(X: Floats, y: Floats) -> Floats:
 
 def _dp_sgd(X: Floats, y: Floats, seed: int, repeats: int) -> Floats:
     """Average iterates of noisy SGD with the noise that showing every step needs; plain doubles."""
-    n, d = X.shape
-    rng, sigma = np.random.default_rng(seed), float(Gaussian.calibrate(target=TARGET, sensitivity=2).sigma)
-    sigma *= EPOCHS**0.5
-    step = usual(n * EPOCHS, d, sigma)
-    w, total = np.zeros((repeats, d)), np.zeros((repeats, d))
-    for t in range(n * EPOCHS):
-        row, answer = X[t % n], y[t % n]
-        pull = -answer / (1 + np.exp(answer * (w @ row)))
-        w = w - step * (pull[:, None] * row + sigma * rng.standard_normal((repeats, d)))
-        w *= np.minimum(1.0, RADIUS / np.maximum(np.sqrt((w * w).sum(axis=1)), 1e-300))[:, None]
-        total += w
-    average: Floats = total / (n * EPOCHS)
-    return average
+    import numba  # noqa: PLC0415 - compiles on first use
+
+    walk, rng = numba.njit(_epoch), np.random.default_rng(seed)
+    sigma = float(Gaussian.calibrate(target=TARGET, sensitivity=2).sigma) * EPOCHS**0.5
+    X, steps = np.ascontiguousarray(X), len(X) * EPOCHS
+    step, averages = usual(steps, X.shape[1], sigma), []
+    for _ in range(repeats):
+        w, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        for _ in range(EPOCHS):
+            w, total = walk(X, y, rng.normal(scale=sigma, size=X.shape), w, total, step)
+        averages.append(total / steps)
+    return np.array(averages)
+
+
+def _epoch(X: Floats, y: Floats, noise: Floats, w: Floats, total: Floats, step: float) -> Any:  # noqa: ANN401, PLR0917
+    for i in range(len(y)):  # compiled by numba
+        pull = -y[i] * X[i] / (1 + np.exp(y[i] * np.dot(X[i], w)))
+        w = w - step * (pull + noise[i])
+        length = np.sqrt(np.dot(w, w))
+        if length > RADIUS:
+            w = w * (RADIUS / length)
+        total = total + w
+    return w, total
 
 
 def _error(w: Floats, test: tuple[Floats, Floats]) -> float:
