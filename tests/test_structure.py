@@ -35,7 +35,7 @@ LAYERS = {
 }
 LAYERS["cli"] = {*LAYERS, "local", "privatise", "receipts", "release", "certificate"}  # all meet here
 # Left of the release: where private rows are read and budgets are spent.
-PRIVATE_SIDE = {"tables", "statistics", "ledger", "privatise"}
+PRIVATE_SIDE = {"tables", "statistics", "ledger", "privatise", "local", "tiers", "chains"}
 PUBLIC_SIDE = [
     "release.py",
     "release_json.py",

@@ -25,6 +25,7 @@ _HOME = {
     "receipts": "LedgerError",
     "privatise": "privatise ChargeKept",
     "release": "Release",
+    "tiers": "privatise_tiers",
     "planning": "plan predict epsilon_for n_for public_records_for split",
     "families.registry": "BetaBernoulli BetaBinomial BetaGeometric DirichletCategorical DirichletMultinomial "
     "GammaPoisson GammaExponential NormalMean NormalInverseGamma NormalInverseWishart "

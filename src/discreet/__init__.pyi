@@ -81,3 +81,4 @@ from discreet.privatise import ChargeKept as ChargeKept
 from discreet.receipts import LedgerError as LedgerError
 from discreet.tables.columns import constant as constant
 from discreet.tables.errors import TableError as TableError
+from discreet.tiers import privatise_tiers as privatise_tiers
