@@ -295,3 +295,19 @@ def test_a_profile_that_is_not_there_is_refused(profile):
     mechanism = SmoothOneBit.solve(ProfileGraph.chain([0.2, 0.7]), 0.5)
     with pytest.raises(ValueError, match="no profile is called"):
         mechanism.release([0, 1], SeededSource(1), profile=profile)
+
+
+def test_graphs_come_from_networkx_and_go_back():
+    import networkx as nx
+
+    given = nx.Graph()
+    given.add_node("a", law=[0.25, 0.75], weight=2)
+    given.add_node("b", law=[0.5, 0.5])
+    given.add_edge("b", "a")
+    graph = ProfileGraph.from_networkx(given)
+    assert graph.weights == (Fraction(2, 3), Fraction(1, 3))
+    assert graph.edges == ((0, 1),)
+    assert ProfileGraph.from_networkx(graph.to_networkx()) == graph
+    given.add_node("c")
+    with pytest.raises(ValueError, match="missing at 'c'"):
+        ProfileGraph.from_networkx(given)

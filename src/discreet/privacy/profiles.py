@@ -85,6 +85,29 @@ class ProfileGraph:
         return cls.of(laws, edges, weights=list(totals.values()))
 
     @classmethod
+    def from_networkx(cls, graph: Any, *, labels: Sequence[str] | None = None) -> Self:  # noqa: ANN401 - networkx's
+        """Read an undirected graph whose nodes carry `law` and, if wanted, `weight`."""
+        missing = [str(node) for node, facts in graph.nodes(data=True) if "law" not in facts]
+        if missing:
+            raise ValueError(f"every node needs an attribute law, its profile; missing at {missing[0]!r}")
+        laws = {str(node): facts["law"] for node, facts in graph.nodes(data=True)}
+        weights = [facts.get("weight", 1) for _, facts in graph.nodes(data=True)]
+        edges = [(str(a), str(b)) for a, b in graph.edges]
+        return cls.of(laws, edges, weights=weights, labels=labels)
+
+    def to_networkx(self) -> Any:  # noqa: ANN401
+        """Return the graph with `law` and `weight` at its nodes, for drawing and for graph algorithms."""
+        try:
+            import networkx as nx  # noqa: PLC0415 - an extra
+        except ImportError as absent:
+            raise ImportError("graphs need networkx: pip install 'discreet[models]'") from absent
+        made = nx.Graph()
+        for name, law, weight in zip(self.names, self.profiles, self.weights, strict=True):
+            made.add_node(name, law=law, weight=weight)
+        made.add_edges_from((self.names[i], self.names[j]) for i, j in self.edges)
+        return made
+
+    @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read TOML or JSON: `profiles` (name → law), `edges` (pairs), and if wanted `weights`, `labels`."""
         text = Path(path).read_text(encoding="utf-8")
