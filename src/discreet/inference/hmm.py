@@ -105,33 +105,6 @@ READINGS_OF: dict[str, Callable[[Any, HiddenMarkov], Data]] = {
 }
 
 
-def drawn(
-    model: HiddenMarkov, z: NDArray[Any], theta: NDArray[Any], source: Source | None = None
-) -> HiddenMarkovPosterior:
-    """Read released states (sweeps, R·T) and tables (sweeps, K, ΣK_d), their first half as warm-up.
-
-    Nothing else of the counts was released, so the log joint is that of the states alone.
-    """
-    rng = np.random.default_rng((source or SYSTEM).words(4).tolist())
-    kept = range(len(z) // 2, len(z))
-    chains = [
-        Chain.start(
-            CountEmissions.of(model, np.zeros((z.shape[1], model.offsets[-1]))), "collapsed", rng, z[s]
-        )
-        for s in kept
-    ]
-    return HiddenMarkovPosterior.of(
-        model=model,
-        reading="one_posterior_sample",
-        kernel="collapsed",
-        z=np.asarray(z[kept.start :])[None],
-        theta=np.asarray(theta[kept.start :])[None],
-        transitions=np.stack([chain.transitions() for chain in chains])[None],
-        log_joint=np.array([[chain.log_path() for chain in chains]]),
-        warm_up=0,
-    )
-
-
 def _bound(
     counts: NoisyCells | Mapping[str, ArrayLike] | ArrayLike, model: HiddenMarkov
 ) -> tuple[NoisyCells | NDArray[Any], HiddenMarkov]:

@@ -83,9 +83,21 @@ def _bits(graph: ProfileGraph) -> ProfileGraph:
     return graph
 
 
+@dataclass(frozen=True)
+class BitMechanism(ProfileMechanism):
+    """Each profile has one probability with which its bits are flipped."""
+
+    @property
+    def flip(self) -> tuple[float, ...]:
+        """α for each profile, as doubles, which they are."""
+        if not isinstance(self.kernels, Flips):
+            raise Unreachable("this mechanism has no symmetric flips")
+        return tuple(float(a) for a in self.kernels.flip)
+
+
 @final
 @dataclass(frozen=True)
-class TwoProfileBit(ProfileMechanism):
+class TwoProfileBit(BitMechanism):
     """Two Bernoulli profiles, one edge: the closed form."""
 
     name: ClassVar[str] = "two_profile_bit"
@@ -99,14 +111,10 @@ class TwoProfileBit(ProfileMechanism):
         flip = next(iter(edge_flips(graph, epsilon).values()))
         return cls(graph, settled(graph, Flips.of([flip, flip]), epsilon))
 
-    @property
-    def flip(self) -> tuple[float, ...]:
-        return flips_of(self)
-
 
 @final
 @dataclass(frozen=True)
-class OneBitCluster(ProfileMechanism):
+class OneBitCluster(BitMechanism):
     """In each component of the graph, the largest flip of its edges for all of its profiles."""
 
     name: ClassVar[str] = "one_bit_cluster"
@@ -123,14 +131,10 @@ class OneBitCluster(ProfileMechanism):
                 flips[i] = max(inside, default=0.0)
         return cls(graph, settled(graph, Flips.of(flips), epsilon))
 
-    @property
-    def flip(self) -> tuple[float, ...]:
-        return flips_of(self)
-
 
 @final
 @dataclass(frozen=True)
-class SmoothOneBit(ProfileMechanism):
+class SmoothOneBit(BitMechanism):
     """Flips that may differ along the graph: least largest flip first, then the least sum by weight."""
 
     name: ClassVar[str] = "smooth_one_bit"
@@ -142,15 +146,3 @@ class SmoothOneBit(ProfileMechanism):
 
         found = smooth_flips(_bits(graph), wanted(epsilon))
         return cls(graph, settled(graph, Flips.of(found.tolist()), epsilon))
-
-    @property
-    def flip(self) -> tuple[float, ...]:
-        return flips_of(self)
-
-
-def flips_of(mechanism: ProfileMechanism) -> tuple[float, ...]:
-    """α for each profile, as doubles, which they are."""
-    kernels = mechanism.kernels
-    if not isinstance(kernels, Flips):
-        raise Unreachable("this mechanism has no symmetric flips")
-    return tuple(float(a) for a in kernels.flip)

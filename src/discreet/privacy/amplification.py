@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.privacy.bounded_loss import ApproxDP
 from discreet.privacy.certified import ball, ceiling, floor, settle
-from discreet.privacy.guarantee import exact, nonnegative, probability
+from discreet.privacy.guarantee import exact, nonnegative
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ def dobrushin_at(kernel: FiniteKernel, epsilon: Exact) -> float:
     def worst() -> arb:
         ratio = ball(exact("epsilon", loss)).exp()
         sums = (
-            sum((max_with_zero(ball(p) - ratio * ball(q)) for p, q in zip(a, b, strict=True)), ball(0))
+            sum(((ball(p) - ratio * ball(q)).max(ball(0)) for p, q in zip(a, b, strict=True)), ball(0))
             for a in kernel.rows
             for b in kernel.rows
         )
@@ -104,10 +104,6 @@ def dobrushin_at(kernel: FiniteKernel, epsilon: Exact) -> float:
         return best
 
     return min(ceiling(settle(worst)), 1.0)
-
-
-def max_with_zero(x: arb) -> arb:
-    return x.max(ball(0))
 
 
 def doeblin(kernel: FiniteKernel) -> tuple[Fraction, Row | None]:
@@ -219,7 +215,6 @@ class UltraMixing(Mixing):
 
 def amplify(before: ApproxDP, kernel: FiniteKernel) -> dict[str, ApproxDP]:
     """Every rule that the kernel allows, by name; each one holds, and none need be the best for all uses."""
-    probability("delta", before.slack)
     rules: dict[str, Mixing] = {
         "dobrushin": Dobrushin(dobrushin(kernel)),
         "dobrushin_at": DobrushinAt.of(kernel, before),
