@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature
+from discreet.mcmc.kernel import Counts, State, bounded_range, check_temperature
+from discreet.mcmc.random_walk import RandomWalk
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.mcmc.proposals import Walk
-    from discreet.mcmc.target import Target
     from discreet.privacy.guarantees import BoundedRange
     from discreet.sampling.source import Source
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Barker(Kernel):
+class Barker(RandomWalk):
     """Accept with σ(u), u = log π(θ'|n) − log π(θ|n) [Barker 1965]: bounded range with u's sensitivity.
 
     The losses of an accept and of a reject are ln σ(u)/σ(v) and ln σ(−u)/σ(−v); they differ by u − v, since
@@ -32,35 +31,12 @@ class Barker(Kernel):
     name: ClassVar[str] = "barker"
     theorem: ClassVar[str] = "logit σ(u) = u, so the loss has range |u − u'|; DDR20 for its composition"
 
-    target: Target
-    walk: Walk
-
     def __post_init__(self) -> None:
         check_temperature(self)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return self.target.columns
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.target.shape
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return self.target.labels
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """|u − v| at most, over neighbouring counts, exactly."""
-        return self.target.sensitivity(self.walk.width, self.relation) / self.heat
-
-    @property
     def guarantee(self) -> BoundedRange:
         return bounded_range(self.sensitivity, self.relation)
-
-    def init(self, source: Source) -> State:
-        return self.target.start(source)
 
     def step(self, state: State, counts: Counts, source: Source) -> State:
         proposed = self.walk.propose(state, source)

@@ -6,21 +6,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, final
 
-from discreet.mcmc.kernel import BITS, Counts, Kernel, State, bounded_range, check_temperature
+from discreet.mcmc.kernel import BITS, Counts, State, bounded_range, check_temperature
+from discreet.mcmc.random_walk import RandomWalk
 from discreet.privacy.certified import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import NotProved
 from discreet.privacy.guarantees import ApproxDP
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
-    from discreet.mcmc.proposals import Walk
-    from discreet.mcmc.target import Target
     from discreet.sampling.source import Source
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Metropolis(Kernel):
+class Metropolis(RandomWalk):
     """Accept with min(1, e^u): (s, 1 − e^{−s})-DP, s = sup |u − u'|, and no better [F16 suppl. Thm C.1].
 
     Accepts differ by e^s at most. A reject may be impossible next door: u' = 0 never rejects, u = −s does
@@ -33,8 +32,6 @@ class Metropolis(Kernel):
     name: ClassVar[str] = "metropolis"
     theorem: ClassVar[str] = "F16 suppl. Thm C.1; the reject event costs exactly 1 − e^{−s} beyond every ε"
 
-    target: Target
-    walk: Walk
     delta: Exact  # what a step may spend at most; public
 
     def __post_init__(self) -> None:
@@ -49,23 +46,6 @@ class Metropolis(Kernel):
             )
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return self.target.columns
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.target.shape
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return self.target.labels
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """|u − u'| at most, over neighbouring counts, exactly."""
-        return self.target.sensitivity(self.walk.width, self.relation) / self.heat
-
-    @property
     def guarantee(self) -> ApproxDP:
         loss = bounded_range(self.sensitivity, self.relation).loss
         with precision(BITS):
@@ -74,9 +54,6 @@ class Metropolis(Kernel):
     def _hot_enough(self) -> float:
         with precision(BITS):
             return ceiling(ball(self.sensitivity * self.heat) / -ball(1 - Fraction(self.delta)).log())
-
-    def init(self, source: Source) -> State:
-        return self.target.start(source)
 
     def step(self, state: State, counts: Counts, source: Source) -> State:
         proposed = self.walk.propose(state, source)
