@@ -1,0 +1,44 @@
+"""Rows and answers as a mechanism may take them: inside the ball, on the grid, proved in integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn, Self, final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.models.margin_losses import Floats
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Records:
+    """‖row‖² ≤ bound_square exactly, answers as the loss takes them. Private: for a mechanism alone."""
+
+    rows: Floats = field(repr=False)  # n × d, the constant last
+    answers: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, model: GeneralizedLinear, features: ArrayLike, answers: ArrayLike) -> Self:
+        """Scale long rows down to norm, put all on the grid; what is not a number becomes 0."""
+        d = len(model.design)
+        x = np.asarray(features, dtype=np.float64).reshape(-1, d)
+        q = model.ball.integers(x, d) if len(x) else np.zeros((0, d), np.int64)
+        rows = np.empty((len(q), model.dimension))
+        rows[:, :d] = q * float(model.ball.grid)
+        rows[:, d:] = float(model.constant)
+        y = model.loss.admissible(np.asarray(answers, dtype=np.float64))
+        if y.shape != (len(rows),):
+            raise ValueError("give one answer for each row")
+        return cls(rows, y)
+
+    @property
+    def n(self) -> int:
+        return len(self.rows)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("private rows are not copied or pickled; release them through a mechanism")
