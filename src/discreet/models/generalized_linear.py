@@ -1,4 +1,4 @@
-"""Generalised linear models: what a row is, how long it may be, the prior of the weights. No noise, no SQL."""
+"""Generalised linear models: what a row is, how long it may be, what the weights are. No noise, no SQL."""
 
 from __future__ import annotations
 
