@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from discreet.experiments.registry import EXPERIMENTS
+from discreet.experiments.registry import EXPERIMENTS, GROUPS, chosen
 
 from .conftest import CANARIES, FIT
 
@@ -206,9 +206,17 @@ def test_every_mechanism_that_a_certificate_names_can_be_audited(run):
 def test_reproduce_lists_and_runs(run, home):
     assert [row["name"] for row in json.loads(run("reproduce", "list", "--json").out)] == list(EXPERIMENTS)
     assert "erratum 1" in run("reproduce", "list").out
-    done = run("reproduce", "run", "adversarial-data", "--quick", "--out", "figures", "--json")
+    done = run("reproduce", "adversarial-data", "--quick", "--out", "figures", "--json")
     assert done.code == 0, done.err
     assert (home / "figures" / "adversarial-data.png").exists()
-    refused = run("reproduce", "run", "figure-9.9")
+    refused = run("reproduce", "hmm", "figure-9.9")
     assert refused.code == 2
     assert "figure-4.1" in refused.err
+    assert not (home / "out" / "figures" / "hmm.txt").exists()  # nothing is drawn before all names are known
+
+
+def test_reproduce_takes_every_experiment_and_groups_of_them_by_name():
+    assert chosen(["hmm", "profiles", "hmm"]) == ["hmm", "profiles"]
+    assert chosen(["all"]) == list(EXPERIMENTS)
+    assert len(chosen(["thesis"])) == 10
+    assert not {"list", *GROUPS} & set(EXPERIMENTS)  # words of the command

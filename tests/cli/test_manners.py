@@ -25,7 +25,6 @@ COMMANDS = [
     ("schema",),
     *(("schema", name) for name in ("init", "check")),
     ("reproduce",),
-    *(("reproduce", name) for name in ("list", "run")),
 ]
 
 
@@ -46,7 +45,7 @@ def test_every_help_teaches_with_an_example(run, path):
     assert done.code == 0
     assert "Example" in done.out
     assert "discreet " + " ".join(path) in done.out
-    if path and path[-1] not in {"ledger", "schema", "reproduce"}:
+    if path and path[-1] not in {"ledger", "schema"}:
         assert "--json" in done.out
 
 
@@ -84,7 +83,7 @@ def test_the_completion_script_prints(shell, shell_name):
     [
         ("discreet le", "ledger"),
         ("discreet fit --model beta_be", "beta_bernoulli"),
-        ("discreet reproduce run figure-4", "figure-4.2"),
+        ("discreet reproduce figure-4", "figure-4.2"),
     ],
 )
 def test_completion_completes(shell, typed, expected):

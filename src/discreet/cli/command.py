@@ -141,7 +141,7 @@ app.add_typer(ledger)
 app.add_typer(schema)
 app.command()(local)
 app.command()(audit)
-app.add_typer(reproduce)
+app.command(no_args_is_help=True)(reproduce)
 app.command()(demo)
 
 

@@ -12,34 +12,47 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli.show import dump, say, stepping, table
-from discreet.experiments.registry import EXPERIMENTS, find
+from discreet.experiments.registry import EXPERIMENTS, GROUPS, chosen, find
 
-reproduce = typer.Typer(
-    name="reproduce",
-    no_args_is_help=True,
-    help="""Redraw published figures, the printed curve beside the right one where they differ.
-
-\b
-Examples:
-  discreet reproduce list
-  discreet reproduce run figure-5.1
-  discreet reproduce run all --out figures --quick
-""",
-)
+LIST = "list"
 
 
 def _names(incomplete: str) -> list[str]:
-    return [name for name in ("all", *EXPERIMENTS) if name.startswith(incomplete)]
+    return [name for name in (LIST, *GROUPS, *EXPERIMENTS) if name.startswith(incomplete)]
 
 
-@reproduce.command("list")
-def list_(json: o.Json = False) -> None:
-    """List the experiments, where each was published, and what was printed wrong.
+def reproduce(
+    names: Annotated[list[str], typer.Argument(metavar="NAME…|all|thesis|list", autocompletion=_names)],
+    out: o.Out = Path("out/figures"),
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer points, the same curves.")] = False,
+    seed: Annotated[int, typer.Option(help="For what is simulated; most figures are exact.")] = 0,
+    json: o.Json = False,
+) -> None:
+    """Redraw published figures (PNG) and write their numbers (CSV).
+
+    Where a publication printed a wrong curve, it is drawn beside the right one. `list` names the experiments,
+    where each was published, and what was printed wrong.
 
     \b
-    Example:
+    Examples:
       discreet reproduce list
+      discreet reproduce hmm
+      discreet reproduce figure-4.2 figure-5.3 --out figures
+      discreet reproduce all --quick
     """
+    if names == [LIST]:
+        _list(json=json)
+        return
+    written: dict[str, list[str]] = {}
+    for name in stepping(chosen(names), "drawing"):
+        written[name] = [str(path) for path in find(name)(out, seed, quick)]
+        if not json:
+            say(f"{name}: {', '.join(written[name])}")
+    if json:
+        dump(written)
+
+
+def _list(*, json: bool) -> None:
     if json:
         dump(
             [
@@ -52,30 +65,3 @@ def list_(json: o.Json = False) -> None:
         ("name", "what", "published", "note"),
         [(k, e.title, e.published, e.note) for k, e in EXPERIMENTS.items()],
     )
-
-
-@reproduce.command()
-def run(
-    names: Annotated[list[str], typer.Argument(metavar="NAME…|all", autocompletion=_names)],
-    out: o.Out = Path("out/figures"),
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer points, the same curves.")] = False,
-    seed: Annotated[int, typer.Option(help="For what is simulated; most figures are exact.")] = 0,
-    json: o.Json = False,
-) -> None:
-    """Draw figures (PNG) and write their numbers (CSV).
-
-    \b
-    Examples:
-      discreet reproduce run figure-4.2 figure-5.3 --out figures
-      discreet reproduce run all --quick
-    """
-    chosen = list(EXPERIMENTS) if "all" in names else names
-    for name in chosen:
-        find(name)
-    written: dict[str, list[str]] = {}
-    for name in stepping(chosen, "drawing"):
-        written[name] = [str(path) for path in find(name)(out, seed, quick)]
-        if not json:
-            say(f"{name}: {', '.join(written[name])}")
-    if json:
-        dump(written)

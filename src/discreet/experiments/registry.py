@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -104,6 +105,18 @@ EXPERIMENTS: dict[str, Experiment] = {
         "erratum 20: eq. (48) as printed samples another law; the right one is used. It takes minutes",
     ),
 }
+
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "all": tuple(EXPERIMENTS),
+    "thesis": tuple(name for name in EXPERIMENTS if name.startswith("figure-")),
+}
+
+
+def chosen(names: Iterable[str]) -> list[str]:
+    """Return the experiments that these names stand for, each once; an unknown one is refused."""
+    every = [one for name in names for one in GROUPS.get(name, (name,))]
+    return [name for name in dict.fromkeys(every) if find(name)]
 
 
 def find(name: str) -> Experiment:
