@@ -25,12 +25,7 @@ class Records:
     @classmethod
     def of(cls, model: GeneralizedLinear, features: ArrayLike, answers: ArrayLike) -> Self:
         """Scale long rows down to norm, put all on the grid; what is not a number becomes 0."""
-        d = len(model.design)
-        x = np.asarray(features, dtype=np.float64).reshape(-1, d)
-        q = model.ball.integers(x, d) if len(x) else np.zeros((0, d), np.int64)
-        rows = np.empty((len(q), model.dimension))
-        rows[:, :d] = q * float(model.ball.grid)
-        rows[:, d:] = float(model.constant)
+        rows = rows_of(model, features)
         y = model.loss.admissible(np.asarray(answers, dtype=np.float64))
         if y.shape != (len(rows),):
             raise ValueError("give one answer for each row")
@@ -42,3 +37,14 @@ class Records:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("private rows are not copied or pickled; release them through a mechanism")
+
+
+def rows_of(model: GeneralizedLinear, features: ArrayLike) -> Floats:
+    """Return rows of encoded features as the model has them: in the ball, on the grid, the constant last."""
+    d = len(model.design)
+    x = np.asarray(features, dtype=np.float64).reshape(-1, d)
+    q = model.ball.integers(x, d) if len(x) else np.zeros((0, d), np.int64)
+    rows = np.empty((len(q), model.dimension))
+    rows[:, :d] = q * float(model.ball.grid)
+    rows[:, d:] = float(model.constant)
+    return rows

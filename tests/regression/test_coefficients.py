@@ -1,0 +1,68 @@
+"""Weights of a released regression: intervals, samples, predictions averaged over the posterior."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import expit
+from scipy.stats import norm
+
+from discreet.inference.coefficients import CoefficientDraws, NormalCoefficients
+from discreet.inference.draws import Draws, OnlyDraws
+from discreet.models.design import Feature
+from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.sampling.source import SeededSource
+
+MODEL = BayesianLogisticRegression("y", ("a", "b"), norm=1).bind((Feature("a"), Feature("b")))
+LOCATION = np.array([1.0, -2.0, 0.5])
+COVARIANCE = np.array([[0.5, 0.1, 0.0], [0.1, 0.3, -0.2], [0.0, -0.2, 4.0]])
+
+
+@pytest.fixture
+def normal():
+    return NormalCoefficients(MODEL, LOCATION, COVARIANCE)
+
+
+def test_intervals_are_the_normal_ones(normal):
+    expected = norm.interval(0.9, LOCATION, np.sqrt(np.diag(COVARIANCE)))
+    np.testing.assert_allclose(normal.interval(0.9).T, expected, rtol=1e-12)
+    assert normal.names == ("a", "b", "(intercept)")
+
+
+def test_samples_have_the_moments_and_follow_the_source(normal):
+    draws = normal.sample(40_000, SeededSource(1))
+    # 5 standard errors of the largest variance, 4·√(2/40000); nine numbers: error rate < 1e-5
+    np.testing.assert_allclose(np.cov(draws.T), COVARIANCE, atol=5 * 4 * np.sqrt(2 / 40_000))
+    np.testing.assert_allclose(draws.mean(axis=0), LOCATION, atol=5 * 2 / 200)
+    assert not np.allclose(np.cov(draws.T), 1.2 * COVARIANCE, atol=5 * 4 * np.sqrt(2 / 40_000))
+    assert np.array_equal(normal.sample(3, SeededSource(1)), normal.sample(3, SeededSource(1)))
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_probability_is_the_average_over_the_posterior(scale):
+    normal = NormalCoefficients(MODEL, LOCATION, scale * COVARIANCE)
+    features = np.array([[0.25, 0.5], [-0.5, 0.0]])
+    for x, got in zip(np.c_[features, [0.5, 0.5]], normal.probability(features), strict=True):
+        m, s = x @ LOCATION, np.sqrt(x @ (scale * COVARIANCE) @ x)
+        wanted, _ = quad(lambda u, m=m, s=s: expit(m + s * u) * norm.pdf(u), -9, 9, limit=200)
+        assert got == pytest.approx(wanted, abs=1e-5)
+
+
+def test_long_rows_are_scaled_as_the_private_ones_were(normal):
+    far, near = normal.probability([[30.0, 40.0]]), normal.probability([[0.6, 0.8]])
+    assert far == pytest.approx(near, abs=1e-5)
+    assert normal.probability(np.empty((0, 2))).shape == (0,)
+
+
+def test_draws_predict_and_refuse_what_was_not_released():
+    weights = np.array([[1.0, -2.0, 0.5], [0.0, 1.0, -0.5]])
+    drawn = CoefficientDraws(Draws.of(MODEL, weights, several=True))
+    assert np.array_equal(drawn.mean(), [0.5, -0.5, 0.0])
+    assert drawn.probability([[0.5, 0.0]]) == pytest.approx([(expit(0.75) + expit(-0.25)) / 2], abs=1e-6)
+    for ask in (drawn.variance, lambda: drawn.interval(0.9), lambda: drawn.sample(3)):
+        with pytest.raises(OnlyDraws, match="objective_perturbation"):
+            ask()
+
+
+def test_what_is_no_posterior_is_refused():
+    with pytest.raises(ValueError, match="finite"):
+        NormalCoefficients(MODEL, LOCATION * np.nan, COVARIANCE)
