@@ -43,17 +43,23 @@ def power_of_two_above(x: Fraction) -> Fraction:
 
 @final
 class Rational:
-    """A field that takes int, float or Fraction and holds the Fraction."""
+    """A field that takes int, float or Fraction and holds the Fraction.
 
-    def __init__(self, *, positive: bool = True, default: int | None = None) -> None:
+    `needed` says why it cannot be left out, to somebody who did.
+    """
+
+    def __init__(self, *, positive: bool = True, default: int | None = None, needed: str = "") -> None:
         self.positive = positive
         self.default = default
+        self.needed = needed
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __get__(self, instance: object | None, owner: type | None = None) -> Fraction:
         if instance is None:
+            if self.needed:
+                return None  # type: ignore[return-value]  # a default for dataclasses, refused when set
             if self.default is None:  # so that dataclasses sees a field without a default
                 raise AttributeError(self.name)
             return Fraction(self.default)
@@ -61,6 +67,8 @@ class Rational:
         return value
 
     def __set__(self, instance: object, value: Exact) -> None:
+        if self.needed and value is None:
+            raise ValueError(f"{self.name} is missing: {self.needed}")
         instance.__dict__[self.name] = rational(value, what=self.name, positive=self.positive)
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 ROW_BITS = 20  # a row is on a grid of norm/2^20
 CONSTANT = Fraction(1, 2)  # the intercept's column, relative to norm
+NORM = (
+    "it bounds how far one row can move the weights, so it must be public knowledge and never read from the "
+    "data; with k features scaled to [−1, 1], norm=√k leaves every row as it is, and less means less noise"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +38,7 @@ class GeneralizedLinear:
 
     target: str
     features: tuple[str, ...]
-    norm: Rational = Rational()  # noqa: RUF009 - a descriptor
+    norm: Rational = Rational(needed=NORM)  # noqa: RUF009 - a descriptor
     radius: Rational = Rational(default=10)  # noqa: RUF009
     intercept: bool = True
     loss: MarginLoss = field(default_factory=Logistic)

@@ -22,6 +22,7 @@ from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.families.normal_mean import NormalMean
 from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.statistics.counted import Counted, checked, of_rows
 from discreet.statistics.counts import code_counts
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     Query = Callable[[], Counted]
     Builder = Callable[[Table, Any, int | None], Query]
-    Model = Family | CountModel
+    Model = Family | CountModel | GeneralizedLinear
 
 
 @final
@@ -69,11 +70,17 @@ class BoundedStatistic:
         return checked(guarded("reading the statistic", self.query), self.n)
 
 
-def bounded(table: Table, model: Model, relation: Relation = SUBSTITUTE) -> BoundedStatistic:
-    """Prepare model.statistic of the table's selected columns, under a relation that the table supports."""
+def bounded(
+    table: Table, model: Model, relation: Relation = SUBSTITUTE, *, reads: str = "statistic"
+) -> BoundedStatistic:
+    """Prepare model.statistic of the table's selected columns, under a relation that the table supports.
+
+    `reads` is what a mechanism says it reads; some read another thing than the model's own statistic.
+    """
     table.relation_for(relation)
     table, model = fitted(model, table)
-    builder = next((BUILDERS[kind] for kind in type(model).__mro__ if kind in BUILDERS), None)
+    own = next((BUILDERS[kind] for kind in type(model).__mro__ if kind in BUILDERS), None)
+    builder = READERS.get(reads, own)
     if builder is None:
         known = ", ".join(family.__name__ for family in BUILDERS)
         raise TypeError(f"no statistic is registered for {type(model).__name__}; known: {known}")
@@ -92,6 +99,25 @@ def _(model: CountModel, table: Table) -> tuple[Table, CountModel]:
     from discreet.statistics.cells import bound  # noqa: PLC0415 - loads on first use
 
     return bound(table, model)
+
+
+@fitted.register(GeneralizedLinear)
+def _(model: GeneralizedLinear, table: Table) -> tuple[Table, GeneralizedLinear]:
+    from discreet.statistics.design import bound  # noqa: PLC0415
+
+    return bound(table, model)
+
+
+def _records(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - a GeneralizedLinear
+    from discreet.statistics.records import records  # noqa: PLC0415
+
+    return records(table, model, n)
+
+
+def _signed_moments(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401
+    from discreet.statistics.signed_moments import signed_moments  # noqa: PLC0415
+
+    return signed_moments(table, model, n)
 
 
 def _cells(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401, ARG001 - a CountModel
@@ -113,5 +139,7 @@ BUILDERS: dict[type[Model], Builder] = {
     NormalInverseWishart: first_and_second,
     BayesianLinearRegression: second,
     CountModel: _cells,
+    GeneralizedLinear: _records,
 }
+READERS: dict[str, Builder] = {"moments": _signed_moments}
 __all__ = ["BoundedStatistic", "Counted", "bounded"]

@@ -1,16 +1,13 @@
-"""What a mechanism is given: exact integers, and how many records they are of."""
+"""What a mechanism is given: exact integers, or clipped rows, and how many records they are of."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn, final
+from typing import Any, NoReturn, final
 
 from discreet.families.family import Sensitivity, double_above
 from discreet.tables.errors import TableError
-
-if TYPE_CHECKING:
-    from discreet.families.family import Integers
 
 MOST_RECORDS = 2**32  # what a private number of records is taken to be below, where overflow is ruled out
 
@@ -20,7 +17,7 @@ MOST_RECORDS = 2**32  # what a private number of records is taken to be below, w
 class Counted:
     """Exact and private: what a mechanism is given, and nobody else."""
 
-    values: Integers = field(repr=False)
+    values: Any = field(repr=False)  # integers; Records of a regression
     n: int = field(repr=False)
 
     def __reduce__(self) -> NoReturn:

@@ -1,0 +1,146 @@
+"""(Table, regression) → the table's columns as numbers of a row x and of its answer. Reads no value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.models.design import Feature
+from discreet.models.margin_losses import Logistic, MarginLoss
+from discreet.tables.columns import Affine, Column, Compare, Expression
+from discreet.tables.demands import literal, range_of
+from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.tables.table import Table
+
+ANSWER = "discreet_answer"
+
+
+def bound(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLinear]:
+    """Select the model's columns, and tell it what their declarations make of them."""
+    chosen = table[model.columns]
+    design = tuple(f for name in model.features for f in features_of(chosen.schema[name], name))
+    _ = answer_of(model.loss, model, chosen.schema[model.target])  # refuses labels that are not declared
+    return chosen, model.bind(design)
+
+
+def designed(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLinear]:
+    """Return numeric columns, the features in [−1, 1] and the answer last, and the bound model."""
+    chosen, model = bound(table, model)
+    columns = {f"discreet_x{i}": _column(f) for i, f in enumerate(model.design)}
+    columns[ANSWER] = answer_of(model.loss, model, chosen.schema[model.target])
+    return chosen.derive(**columns)[tuple(columns)], model
+
+
+# --- a declared column as features ------------
+@singledispatch
+def features_of(kind: Kind, name: str) -> tuple[Feature, ...]:
+    """Encode by the declaration alone, so that nothing is read from the data."""
+    raise TypeError(f"column {name!r} is {kind.kind}, which is no feature")
+
+
+@features_of.register(Bounded)
+@features_of.register(Count)
+def _(kind: Any, name: str) -> tuple[Feature, ...]:  # noqa: ANN401
+    """(x − centre)/half"""
+    low, high = map(float, range_of(kind))
+    if not 2.0**-500 < high - low < 2.0**500:
+        raise ValueError(f"the bounds of {name!r} are too near or too far to scale by; declare others")
+    centre, half = low / 2 + high / 2, high / 2 - low / 2
+    missing = float(kind.elsewhere if isinstance(kind, Bounded) else kind.missing)
+    return (Feature(name, centre, half, elsewhere=(missing - centre) / half),)
+
+
+@features_of.register
+def _(kind: Binary, name: str) -> tuple[Feature, ...]:
+    """[x = true]"""
+    return (Feature(name, level=kind.true),)
+
+
+@features_of.register
+def _(kind: Categorical, name: str) -> tuple[Feature, ...]:
+    """[x = level] for each level, that of the undeclared included."""
+    return tuple(
+        Feature(name, level=level, elsewhere=float(code == kind.elsewhere))
+        for code, level in enumerate(kind.labels)
+    )
+
+
+def _column(feature: Feature) -> Expression:
+    if feature.level is None:
+        return Affine(Column(feature.column), 1 / feature.half, -feature.centre / feature.half)
+    return Indicator(feature.column, feature.level)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Indicator(Expression):
+    """[column = level]; a binary column is its own."""
+
+    column: str
+    level: Any
+
+    def names(self) -> frozenset[str]:
+        return frozenset({self.column})
+
+    def kind(self, schema: Schema) -> Kind:  # noqa: ARG002
+        return Binary()
+
+    def value(self, cells: Mapping[str, Any], schema: Schema) -> Any:  # noqa: ANN401
+        kind = schema[self.column]
+        return (
+            cells[self.column] == kind.code(self.level)
+            if isinstance(kind, Categorical)
+            else cells[self.column]
+        )
+
+
+# --- a declared column as the answer ------------
+@singledispatch
+def answer_of(loss: MarginLoss, model: GeneralizedLinear, kind: Kind) -> Expression:
+    """Take the number itself; the loss clips it."""
+    del loss
+    if not isinstance(kind, Binary | Bounded | Count):
+        raise TypeError(
+            f"the target {model.target!r} is {kind.kind}, and the {model.loss.name} loss needs numbers: "
+            "declare it Bounded, Count or Binary"
+        )
+    return Column(model.target)
+
+
+@answer_of.register(Logistic)
+def _(loss: Logistic, model: GeneralizedLinear, kind: Kind) -> Expression:
+    """1 for the second label, −1 for the first, 0 for whatever else."""
+    del loss
+    labels: tuple[Any, Any] = getattr(model, "labels", (False, True))
+    try:
+        pair = tuple(Compare(Column(model.target), "==", label) for label in labels)
+        for each in pair:
+            _ = each.kind(Schema({model.target: kind}))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"labels {list(labels)} do not fit the target {model.target!r}: {error}") from None
+    return Sign(*pair)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Sign(Expression):
+    """[second] − [first]"""
+
+    first: Expression
+    second: Expression
+
+    def names(self) -> frozenset[str]:
+        return self.first.names() | self.second.names()
+
+    def kind(self, schema: Schema) -> Kind:  # noqa: ARG002
+        return Bounded(-1.0, 1.0)
+
+    def value(self, cells: Mapping[str, Any], schema: Schema) -> Any:  # noqa: ANN401
+        first, second = (side.value(cells, schema) for side in (self.first, self.second))
+        return second.ifelse(literal(1), first.ifelse(literal(-1), literal(0)))
