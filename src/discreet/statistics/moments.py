@@ -63,7 +63,7 @@ def _sums(
     if table.source.embedded and table.unit is None:
         return _streamed(*_as_stored(table, names), ball)
     rows = clean_rows(table, names)
-    numbers = {f"x{i}": _within(*as_number(rows[x], table.schema[x])) for i, x in enumerate(names)}
+    numbers = {f"x{i}": within(*as_number(rows[x], table.schema[x])) for i, x in enumerate(names)}
     rows = at_most(table, rows.mutate(**numbers), tuple(numbers)).select(*numbers)
     if table.source.embedded:
         return _streamed(rows, [ANY] * width, ball)
@@ -150,9 +150,8 @@ def _in_sql(
     width: int,
     n: int | None,
 ) -> Callable[[], tuple[Integers, Integers, int]]:
-    if not (width <= WIDEST and 2.0**-200 <= ball.radius <= 2.0**200):
-        raise ValueError(f"a remote engine takes at most {WIDEST} columns and a radius within 2^±200")
-    q = _clipped_rows(table, rows, ball, width)
+    refuse_width(width, ball)
+    q = clipped_rows(table, rows, ball, width)
     pairs = list(combinations_with_replacement(range(width), 2))
     firsts = {f"s{i}": exact_sum(q[f"q{i}"], ball.largest, n) for i in range(width)}
     seconds = {f"m{i}_{j}": exact_sum(q[f"q{i}"] * q[f"q{j}"], ball.largest**2, n) for i, j in pairs}
@@ -166,8 +165,17 @@ def _in_sql(
     return read
 
 
-def _clipped_rows(table: Table, rows: Any, ball: Ball, width: int) -> Any:  # noqa: ANN401
-    """Ball.integers in SQL: shrink long rows, truncate toward zero, re-check Σq² ≤ R², zero the violators."""
+def refuse_width(width: int, ball: Ball) -> None:
+    """Refuse what SQL cannot do, before anything is charged."""
+    if not (width <= WIDEST and 2.0**-200 <= ball.radius <= 2.0**200):
+        raise ValueError(f"a remote engine takes at most {WIDEST} columns and a radius within 2^±200")
+
+
+def clipped_rows(table: Table, rows: Any, ball: Ball, width: int, beside: tuple[str, ...] = ()) -> Any:  # noqa: ANN401
+    """Ball.integers in SQL: shrink long rows, truncate toward zero, re-check Σq² ≤ R², zero the violators.
+
+    Columns `beside` are carried along as they are.
+    """
     from discreet.tables.numbers import double, truncated  # noqa: PLC0415
 
     def fence(stage: Any) -> Any:  # noqa: ANN401
@@ -175,22 +183,24 @@ def _clipped_rows(table: Table, rows: Any, ball: Ball, width: int) -> Any:  # no
         return stage.limit(2**62) if table.source.engine == "postgres" else stage
 
     limit, xs = double(float(ball.radius)), [f"x{i}" for i in range(width)]
-    stage = fence(rows.select(**{x: _not_small(rows[x]) for x in xs}))
+    stage = fence(rows.select(*beside, **{x: _not_small(rows[x]) for x in xs}))
     stage = fence(stage.mutate(square=_numpy_sum([stage[x] * stage[x] for x in xs])))
     norm = stage.square.sqrt()
     stage = fence(stage.mutate(shrink=limit / (norm > limit).ifelse(norm, limit)).drop("square"))
     grid = float(ball.grid)
     stage = fence(
-        stage.select(**{f"q{i}": truncated(stage[x] * stage.shrink, grid) for i, x in enumerate(xs)})
+        stage.select(*beside, **{f"q{i}": truncated(stage[x] * stage.shrink, grid) for i, x in enumerate(xs)})
     )
     inside = sum((stage[f"q{i}"] * stage[f"q{i}"] for i in range(1, width)), stage.q0 * stage.q0)
     stage = fence(stage.mutate(inside=inside <= double(ball.largest**2)))
     return fence(
-        stage.select(**{f"q{i}": stage.inside.ifelse(stage[f"q{i}"], double(0)) for i in range(width)})
+        stage.select(
+            *beside, **{f"q{i}": stage.inside.ifelse(stage[f"q{i}"], double(0)) for i in range(width)}
+        )
     )
 
 
-def _within(x: Any, lower: float, upper: float) -> Any:  # noqa: ANN401
+def within(x: Any, lower: float, upper: float) -> Any:  # noqa: ANN401
     """Clip to ±2^500, where the schema's bounds do not, so that norms stay finite."""
     if lower >= -FAR and upper <= FAR:
         return x

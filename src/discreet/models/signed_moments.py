@@ -1,0 +1,60 @@
+"""Σr and Σrrᵀ of r = y(q, a): the approximate statistics of a regression on signs, as exact integers.
+
+q is a row's features in the ball, on a grid of norm/2^15 that is coarser than other mechanisms' so that sums
+of products fit 64 bits; a is the constant's column, y = ±1, and 0 for a label that is not declared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.families.parameters import power_of_two_above
+from discreet.families.records import Ball, refuse_overflow
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import ArrayLike
+
+    from discreet.families.family import Integers
+    from discreet.models.generalized_linear import GeneralizedLinear
+
+MOMENT_BITS = 15
+
+
+def moment_ball(model: GeneralizedLinear) -> Ball:
+    """Where the features of a row lie, in steps of norm/2^15 or a little less."""
+    return Ball(model.norm, power_of_two_above(model.norm) / 2**MOMENT_BITS)
+
+
+def constant_steps(model: GeneralizedLinear) -> int:
+    """Return a, in steps of the grid: half the norm; 0 without an intercept."""
+    ball = moment_ball(model)
+    return (model.norm / (2 * ball.grid)).__floor__() if model.intercept else 0
+
+
+def length_square(model: GeneralizedLinear) -> int:
+    """Return C², in steps: ‖r‖² ≤ C² = R² + a² for every record."""
+    return moment_ball(model).largest ** 2 + constant_steps(model) ** 2
+
+
+def grid(model: GeneralizedLinear) -> Fraction:
+    """Return what a step is worth."""
+    return moment_ball(model).grid
+
+
+def signed_moments(model: GeneralizedLinear, features: ArrayLike, answers: ArrayLike) -> Integers:
+    """(Σr, Σrrᵀ packed) of encoded rows in memory; what is not a number is 0."""
+    width = len(model.design)
+    x = np.asarray(features, dtype=np.float64).reshape(-1, width)
+    y = np.sign(np.nan_to_num(np.asarray(answers, dtype=np.float64)))
+    if y.shape != (len(x),):
+        raise ValueError("give one answer for each row")
+    refuse_overflow(len(x), length_square(model))
+    q = moment_ball(model).integers(x, width) if len(x) else np.zeros((0, width), np.int64)
+    constant = np.full((len(q), model.dimension - width), constant_steps(model))
+    r = np.hstack([q, constant]) * y.astype(np.int64)[:, None]
+    rows, columns = np.triu_indices(model.dimension)
+    return np.concatenate([r.sum(axis=0), (r.T @ r)[rows, columns]])
