@@ -77,6 +77,15 @@ def clip(x: Floats, lower: float, upper: float, missing: float, out: Floats) -> 
 
 
 @kernel
+def scale(x: Floats, affine: Floats) -> None:
+    """Put slope·x + shift within [low, high] in x's place, tiny x taken for 0: tables.columns.Affine."""
+    slope, shift, low, high, tiny = affine[0], affine[1], affine[2], affine[3], affine[4]
+    for i in range(x.size):
+        v = 0.0 if -tiny <= x[i] <= tiny else x[i]
+        x[i] = max(low, min(v * slope + shift, high))
+
+
+@kernel
 def squares(q: Floats, total: Floats) -> None:
     """Σ_j q_j² in the order of numpy's row sums: one by one below 8 terms, else eight sums in a tree."""
     width, n = q.shape

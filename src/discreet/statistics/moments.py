@@ -61,7 +61,7 @@ def _sums(
     names = selected(table, width)
     refuse_overflow(n or MOST_RECORDS, ball.largest**2)
     if table.source.embedded and table.unit is None:
-        return _streamed(*_as_stored(table, names), ball)
+        return _streamed(*_asstored(table, names), ball)
     rows = clean_rows(table, names)
     numbers = {f"x{i}": within(*as_number(rows[x], table.schema[x])) for i, x in enumerate(names)}
     rows = at_most(table, rows.mutate(**numbers), tuple(numbers)).select(*numbers)
@@ -71,21 +71,22 @@ def _sums(
 
 
 # --- embedded: batches into BLAS ------------
-def _as_stored(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[float, float, float]]]:
+def _asstored(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[float, float, float]]]:
     """Take columns as they are where a clip to (lower, upper, missing) makes them clean: it is done here."""
     from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
 
-    raw = {f"x{i}": _stored(table, name) for i, name in enumerate(names)}
+    raw = {f"x{i}": stored(table, name) for i, name in enumerate(names)}
     rest = {x: name for x, name in zip(raw, names, strict=True) if raw[x] is None}
     rows = clean_rows(
         table, tuple(rest.values()), {x: column for x, column in raw.items() if column is not None}
     )
     clean = {x: as_number(rows[name], table.schema[name])[0] for x, name in rest.items()}
-    clips = [ANY if x in rest else _clip(table.schema[name]) for x, name in zip(raw, names, strict=True)]
+    clips = [ANY if x in rest else clip_of(table.schema[name]) for x, name in zip(raw, names, strict=True)]
     return rows.select(**{x: clean[x] if x in clean else rows[x] for x in raw}), clips
 
 
-def _stored(table: Table, name: str) -> Any | None:  # noqa: ANN401
+def stored(table: Table, name: str) -> Any | None:  # noqa: ANN401
+    """Return the source's own column as doubles, where a clip is all that cleans it; else None."""
     kind = table.declared.get(name)
     if not isinstance(kind, Bounded) or kind.grid is not None or table.source.text:
         return None
@@ -93,7 +94,8 @@ def _stored(table: Table, name: str) -> Any | None:  # noqa: ANN401
     return None if column.type().is_decimal() else column.cast("float64")
 
 
-def _clip(kind: Any) -> tuple[float, float, float]:  # noqa: ANN401 - Bounded
+def clip_of(kind: Any) -> tuple[float, float, float]:  # noqa: ANN401 - Bounded
+    """(lower, upper, missing)"""
     lower, upper, missing = np.clip([float(kind.lower), float(kind.upper), kind.elsewhere], -FAR, FAR)
     return lower, upper, missing
 
