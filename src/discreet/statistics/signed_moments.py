@@ -32,8 +32,8 @@ SIGN = "y"
 
 
 def signed(table: Table, model: GeneralizedLinear, n: int | None) -> Query:
-    """Return a reader of the moments of the model's columns of this table, encoded as `designed` has them."""
-    encoded, _ = designed(table, model)
+    """Return a reader of the moments of the model's columns of this table, which may be encoded already."""
+    encoded = table if ANSWER in table.columns else designed(table, model)[0]
     refuse_overflow(n or MOST_RECORDS, length_square(model))
     if table.source.embedded and table.unit is None:
         return _streamed(*_as_stored(table, encoded, model), model)
