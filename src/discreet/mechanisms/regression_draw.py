@@ -1,0 +1,336 @@
+"""One draw of the weights of a regression, from a posterior made private by ρ, by m, or by both.
+
+U(w) = ρΣφ(x_i·w, y_i) + (m/2)‖w‖², μ = ρΔ/√m for an exact draw and less for the last iterate of Langevin.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+
+import numpy as np
+
+from discreet.families.family import public_size
+from discreet.families.parameters import rational
+from discreet.mechanisms.calibration import largest_budget
+from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.posterior import KNOB_BITS, fraction_of_one, verified
+from discreet.mechanisms.potential import Potential
+from discreet.mechanisms.regression_samplers import SAMPLERS, RegressionSampler
+from discreet.privacy.certified import round_down
+from discreet.privacy.composition import compose
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation, Unreachable
+from discreet.privacy.guarantees import GaussianDP
+from discreet.sampling.source import SYSTEM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.mechanisms.record_cap import Size
+    from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.models.margin_losses import Floats
+    from discreet.models.regression_records import Records
+    from discreet.privacy.certified import Exact
+    from discreet.sampling.source import Source
+
+FEWEST = 60  # a knob below 2^-60 uses nothing of the data
+DRAW = "μ = ρΔ/√m [GLL22 Thm 4.1]; by Langevin's last iterate μ² less [BSA24 Thm 3.1], rounding paid for"
+
+
+@dataclass(frozen=True)
+class RegressionDraw(Mechanism):
+    """ONE draw of w; each further one is a further release and costs as much."""
+
+    reads: ClassVar[str] = "records"
+    theorem: ClassVar[str] = DRAW
+
+    model: GeneralizedLinear
+    n: int | None = field(default=None, kw_only=True)
+    relation: Relation = field(default=SUBSTITUTE, kw_only=True)
+    most: int | None = field(default=None, kw_only=True)  # public cap of a private n
+    sampler: str = field(default="langevin", kw_only=True)
+    at: Exact | None = field(default=None, kw_only=True)  # ε where δ is promised, for samplers that need one
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", public_size(self.relation, self.n))
+        if self.sampler not in SAMPLERS:
+            raise ValueError(f"sampler must be one of {', '.join(SAMPLERS)}, got {self.sampler!r}")
+        _ = self.size, self.model.dimension  # refused here, not at the release
+
+    @property
+    @abstractmethod
+    def weight(self) -> Fraction:
+        """ρ: what one record counts."""
+
+    @property
+    @abstractmethod
+    def strength(self) -> Fraction:
+        """m: the precision of the prior."""
+
+    @property
+    def way(self) -> RegressionSampler:
+        return SAMPLERS[self.sampler]
+
+    @cached_property
+    def size(self) -> Size:
+        """How many records count."""
+        return self.way.size(self.n, self.most)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What ONE draw promises; q draws promise `.draws(q).guarantee`."""
+        return self.way.guarantee(self)
+
+    @classmethod
+    def calibrate(
+        cls,
+        model: GeneralizedLinear,
+        *,
+        target: Guarantee,
+        n: int | None = None,
+        most: int | None = None,
+        sampler: str = "langevin",
+    ) -> Self:
+        """Find the knobs, ρ and m to 24 significant bits, whose own certified guarantee meets the target."""
+        if sampler not in SAMPLERS:
+            raise ValueError(f"sampler must be one of {', '.join(SAMPLERS)}, got {sampler!r}")
+        at = SAMPLERS[sampler].promised_at(target)
+        common = {"n": n, "most": most, "sampler": sampler, "at": at, "relation": target.relation}
+        return verified(cls.plain(model, common).fitted(target), target)
+
+    @classmethod
+    @abstractmethod
+    def plain(cls, model: GeneralizedLinear, common: dict[str, Any]) -> Self:
+        """Return the posterior as it is: ρ = 1 and m = d/R²."""
+
+    @abstractmethod
+    def fitted(self, target: Guarantee) -> Self:
+        """Return the same with the knobs that meet the target."""
+
+    def release(self, value: Records, source: Source | None = None, *, count: int | None = None) -> Floats:
+        """Draw w once. Under ADD_REMOVE the private number of records is that of the rows."""
+        del count
+        return self.way.draw(self, self._private_potential(value), source or SYSTEM)
+
+    def draws(self, q: int) -> RegressionDraws:
+        """Return the mechanism that releases q draws and pays for all of them."""
+        return RegressionDraws(self, q)
+
+    def _private_potential(self, records: Records) -> Potential:
+        rows, longest = records.rows, float(self.model.bound_square) * (1 + 2.0**-40)
+        if rows.ndim != 2 or rows.shape[1] != self.model.dimension:
+            raise ValueError(f"the model has {self.model.dimension} weights, and a row as many numbers")
+        if not np.all(np.einsum("ij,ij->i", rows, rows) <= longest):
+            raise ValueError("rows leave the ball that the promise stands on: build them by Records.of")
+        each = self.weight * self.size.weight(records.n)
+        return Potential(records, self.model.loss, each, self.strength)
+
+
+@final
+@dataclass(frozen=True)
+class RegressionDraws(Mechanism):
+    """q independent draws, composed: √q·μ where one draw is μ-GDP [DRS22 Cor. 3.3]."""
+
+    name: ClassVar[str] = "regression_draws"
+    theorem: ClassVar[str] = "composition of q releases [DRS22 Cor. 3.3]"
+    reads: ClassVar[str] = "records"
+
+    one: RegressionDraw
+    q: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.q, bool) or not (isinstance(self.q, int) and self.q >= 1):
+            raise ValueError(f"the number of draws must be a positive integer, got {self.q!r}")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return compose(*[self.one.guarantee] * self.q)
+
+    def release(self, value: Records, source: Source | None = None, *, count: int | None = None) -> Floats:
+        del count
+        return np.stack([self.one.release(value, source) for _ in range(self.q)])
+
+
+# ── the mechanisms ──────────────────────────────────────────────────────────────────────────────────
+
+
+@final
+@dataclass(frozen=True)
+class DirectRegression(RegressionDraw):
+    """The posterior as it is: ρ = 1, m = d/R²."""
+
+    name: ClassVar[str] = "direct_regression"
+
+    @property
+    def weight(self) -> Fraction:
+        return Fraction(1)
+
+    @property
+    def strength(self) -> Fraction:
+        return self.model.strength
+
+    @classmethod
+    def plain(cls, model: GeneralizedLinear, common: dict[str, Any]) -> Self:
+        return cls(model, **common)
+
+    def fitted(self, target: Guarantee) -> Self:
+        """There is no knob: the draw, if it meets the target."""
+        if not self.guarantee <= target:
+            raise Unreachable(
+                f"one draw of the posterior as it is does not meet {target}; a smaller norm or radius would, "
+                "or 'diffused', 'concentrated' and 'tuned', which calibrate"
+            )
+        return self
+
+
+@final
+@dataclass(frozen=True)
+class DiffusedRegression(RegressionDraw):
+    """Every record counts ρ ≤ 1 at the prior's own m = d/R² [GSC17 Alg. 2]."""
+
+    name: ClassVar[str] = "diffused_regression"
+
+    rho: Exact = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", fraction_of_one(self.rho, "rho"))
+        super().__post_init__()
+
+    @property
+    def weight(self) -> Fraction:
+        return Fraction(self.rho)
+
+    @property
+    def strength(self) -> Fraction:
+        return self.model.strength
+
+    @classmethod
+    def plain(cls, model: GeneralizedLinear, common: dict[str, Any]) -> Self:
+        return cls(model, rho=1, **common)
+
+    def fitted(self, target: Guarantee) -> Self:
+        return replace(self, rho=_most(lambda rho: replace(self, rho=rho), target))
+
+
+@final
+@dataclass(frozen=True)
+class ConcentratedRegression(RegressionDraw):
+    """Records count in full, ρ = 1, against a stronger prior, m ≥ d/R² [GSC17 Alg. 3]."""
+
+    name: ClassVar[str] = "concentrated_regression"
+
+    m: Exact = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        _at_least_the_prior(self.m, self.model)
+        super().__post_init__()
+
+    @property
+    def weight(self) -> Fraction:
+        return Fraction(1)
+
+    @property
+    def strength(self) -> Fraction:
+        return Fraction(self.m)
+
+    @classmethod
+    def plain(cls, model: GeneralizedLinear, common: dict[str, Any]) -> Self:
+        return cls(model, m=model.strength, **common)
+
+    def fitted(self, target: Guarantee) -> Self:
+        return replace(self, m=_least(lambda m: replace(self, m=m), self.model, target))
+
+
+@final
+@dataclass(frozen=True)
+class TunedRegression(RegressionDraw):
+    """ρ and m together, by a public rule that weighs the prior's pull against the noise of the draw.
+
+    λ = m/ρ = max{√dΔ/(μR), (.1nc²Δ²/(2μ²R²))^⅓} and m = (λμ/Δ)²; where that asks for ρ > 1, the least m
+    at ρ = 1.
+    """
+
+    name: ClassVar[str] = "tuned_regression"
+
+    rho: Exact = field(kw_only=True)
+    m: Exact = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", fraction_of_one(self.rho, "rho"))
+        _at_least_the_prior(self.m, self.model)
+        super().__post_init__()
+
+    @property
+    def weight(self) -> Fraction:
+        return Fraction(self.rho)
+
+    @property
+    def strength(self) -> Fraction:
+        return Fraction(self.m)
+
+    @classmethod
+    def plain(cls, model: GeneralizedLinear, common: dict[str, Any]) -> Self:
+        return cls(model, rho=1, m=model.strength, **common)
+
+    def fitted(self, target: Guarantee) -> Self:
+        """Take m by the rule at the μ that the target allows, then the largest ρ that meets it."""
+        m, tempered = ruled(self, allowed(target).mu)
+        if not tempered:
+            return replace(self, m=_least(lambda m: replace(self, m=m), self.model, target))
+        placed = replace(self, m=m)
+        return replace(placed, rho=_most(lambda rho: replace(placed, rho=rho), target))
+
+
+# ── calibration ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def allowed(target: Guarantee) -> GaussianDP:
+    """Largest μ whose Gaussian DP is proved to imply the target."""
+    mu = largest_budget(lambda x: GaussianDP(x, relation=target.relation), target)
+    return GaussianDP(mu, relation=target.relation)
+
+
+def ruled(draw: RegressionDraw, mu: float) -> tuple[Fraction, bool]:
+    """Return m by the public rule, and whether ρ ≤ 1 goes with it: a choice for utility alone."""
+    model = draw.model
+    c2, delta2 = float(model.bound_square), float(model.gradient_square(draw.relation))
+    radius, n = float(model.radius), float(draw.size.usual)
+    by_dimension = math.sqrt(model.dimension * delta2) / (mu * radius)
+    by_records = (0.1 * n * c2 * delta2 / (2 * mu**2 * radius**2)) ** (1 / 3)
+    ratio = max(by_dimension, by_records)
+    m = max(Fraction(round_down((ratio * mu) ** 2 / delta2, KNOB_BITS)), model.strength)
+    return m, float(m) / ratio <= 1
+
+
+def _most(at: Callable[[float], RegressionDraw], target: Guarantee) -> float:
+    """Largest knob of 24 bits in (0, 1] that meets the target, near enough: μ falls with it but for ⌈K⌉."""
+
+    def holds(value: float) -> bool:
+        return at(value).guarantee <= target
+
+    exponents = range(FEWEST + 1)
+    power = next((k for k in exponents if holds(math.ldexp(1.0, -k))), None)
+    if power is None:
+        raise Unreachable(f"records would count less than 2^-{FEWEST}, and {target} is still not met")
+    low, high = 2**KNOB_BITS, 2 ** (KNOB_BITS + 1)
+    while power and high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(math.ldexp(middle, -KNOB_BITS - power)) else (low, middle)
+    return math.ldexp(low, -KNOB_BITS - power)
+
+
+def _least(at: Callable[[Fraction], RegressionDraw], model: GeneralizedLinear, target: Guarantee) -> Fraction:
+    """Least m ≥ d/R², as (d/R²)/share with a share of 24 bits."""
+    share = _most(lambda s: at(model.strength / Fraction(s)), target)
+    return model.strength / Fraction(share)
+
+
+def _at_least_the_prior(m: Exact, model: GeneralizedLinear) -> None:
+    if not rational(m, what="m") >= model.strength:
+        raise ValueError(
+            f"m must be at least the prior's, d/R² = {float(model.strength):g}, got {float(m):g}"
+        )

@@ -1,0 +1,215 @@
+"""Sampler A: the last iterate of a Langevin chain on a regression posterior. Fixed running time, no mode.
+
+Step, number of steps, grid and box are public functions of model, size, ρ and m. A step keeps w in the box
+(1-Lipschitz), computes its mean in doubles, puts that on the grid of the noise, and adds Gaussian noise on
+the same grid: the sum is the rounding of an ideal noisy step. `displacement` pays for all of it.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, singledispatch
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.families.parameters import power_of_two_above
+from discreet.mechanisms.laplace import default_grid
+from discreet.mechanisms.potential import Potential
+from discreet.models.margin_losses import Floats, Logistic, MarginLoss
+from discreet.privacy.certified import ball, ceiling, precision, round_down
+from discreet.privacy.langevin import Langevin
+from discreet.sampling import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.mechanisms.record_cap import Size
+    from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.privacy.guarantee import Relation
+    from discreet.sampling.source import Source
+
+REMEMBERED = Fraction(1, 16)  # s^K: what is left of the start, at most
+BLOCK = 512  # records that the compiled loops hold at once
+WIDE = 8192  # the same, for losses that NumPy works out
+NOISES = 1 << 18  # variates drawn at once
+FINER = 2**12  # than other noise, since every step pays for its rounding
+ROOM = 64  # the box, in units of the radius R, which is a guess of ‖w‖
+SLOPE_ERROR = Fraction(1, 2**45)  # relative to the Lipschitz constant: what evaluating φ' may err
+UNIT = Fraction(1, 2**53)  # of rounding
+PATIENCE = 2.0  # seconds without a progress bar
+Steps = Callable[[Floats, Floats], None]  # (w, noise) ↦ w after one step for each row of noise, in place
+
+
+@final
+@dataclass(frozen=True)
+class LangevinRun:
+    """h = 1/β at the expected size, and never beyond 2/(m + β) at any; K with (1 − hm)^K ≤ 1/16."""
+
+    model: GeneralizedLinear
+    size: Size
+    weight: Fraction  # ρ
+    strength: Fraction  # m
+    relation: Relation
+
+    @cached_property
+    def smooth(self) -> Fraction:
+        """β = m + ρ·smoothness, over every data set that may come."""
+        return self.strength + self.weight * self.model.smoothness(1) * self.size.total
+
+    @cached_property
+    def step(self) -> Fraction:
+        usual = self.strength + self.weight * self.model.smoothness(1) * self.size.usual
+        most = float(min(1 / usual, 2 / (self.strength + self.smooth)))
+        return Fraction(round_down(math.nextafter(most, 0.0), 24))
+
+    @cached_property
+    def steps(self) -> int:
+        """K = ⌈ln(1/16)/ln(1 − hm)⌉, about 2.8 times the condition number."""
+        lost = min(float(self.step * self.strength), 1 - 2.0**-40)
+        return max(1, math.ceil(math.log(REMEMBERED) / math.log1p(-lost)))
+
+    @property
+    def box(self) -> Fraction:
+        """Each weight is kept within 64R, rounded up to a power of two."""
+        return power_of_two_above(ROOM * self.model.radius)
+
+    @property
+    def grid(self) -> Fraction:
+        """Of noise and state; coarse enough that every sum in the box is exact."""
+        spread = Fraction(math.sqrt(2 * self.step))
+        reach = self.box + self.step * self.weight * self._pull + 64 * spread
+        return max(default_grid(spread) / FINER, power_of_two_above(reach) / 2**50)
+
+    @property
+    def _pull(self) -> Fraction:
+        """Bound of ‖Σ∇ℓ‖: total·L·c."""
+        return self.size.total * self.model.loss.lipschitz * self._norm
+
+    @property
+    def _norm(self) -> Fraction:
+        return Fraction(_root(self.model.bound_square))
+
+    @cached_property
+    def displacement(self) -> Fraction:
+        """How far roundings may part two runs in one step: twice the error of a mean, and 2g√d.
+
+        Margins err by γ_d c‖w‖, slopes by curvature times that and by SLOPE_ERROR, their sum by γ_k Lc a
+        record with k additions in a row, scaling by 8 units; γ_k = ku/(1 − ku), for any order of summation
+        [Higham 2002 §3.1]. The mean goes to the grid, g√d/2 on either run, and so did the noise before.
+        """
+        loss, c, d = self.model.loss, self._norm, self.model.dimension
+        diagonal = Fraction(_root(Fraction(d)))
+        slope = loss.curvature * _gamma(d + 8) * c * diagonal * self.box + SLOPE_ERROR * loss.lipschitz
+        additions = _gamma(WIDE + (self.size.read or 0) // BLOCK + 8)
+        gradient = self.size.total * c * (slope + (additions + 8 * UNIT) * (loss.lipschitz + slope))
+        pushed = self.step * self.weight
+        scaled = 8 * UNIT * (diagonal * self.box + pushed * self._pull)
+        return 2 * (pushed * gradient + scaled) + 2 * self.grid * diagonal
+
+    @cached_property
+    def chain(self) -> Langevin:
+        """What privacy rests on."""
+        square = self.model.gradient_square(self.relation) * (self.weight * self.size.moved) ** 2
+        return Langevin(
+            step=self.step,
+            steps=self.steps,
+            strong=self.strength,
+            smooth=self.smooth,
+            gradient=_root(square),
+            displacement=self.displacement,
+        )
+
+    def draw(self, potential: Potential, source: Source) -> Floats:
+        """K steps from 0; potential.weight is ρ times what a record counts at this n."""
+        d, h = self.model.dimension, self.step
+        push, pull = float(h * Fraction(potential.weight)), float(h * self.strength)
+        settings = pull, push, float(self.box), float(self.grid)
+        advance, w = stepper(self.model.loss, potential, settings), np.zeros(d)
+        work = 4 * d * max(potential.n, 1)
+        for many in _shown(self.steps, max(1, min(NOISES // d, 2**31 // work))):
+            noise = exact.normal(source, 0, 2 * h, many * d, self.grid)
+            advance(w, noise.reshape(many, d))
+        return w
+
+
+def _root(square: Fraction) -> float:
+    with precision(128):
+        return ceiling(ball(square).sqrt())
+
+
+def _gamma(k: int) -> Fraction:
+    return k * UNIT / (1 - k * UNIT)
+
+
+# ── steps ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+@singledispatch
+def stepper(loss: MarginLoss, potential: Potential, settings: tuple[float, float, float, float]) -> Steps:
+    """Return what advances w; NumPy for any loss, compiled where the loss is known."""
+    rows, answers = potential.records.rows, potential.records.answers
+    pull, push, box, grid = settings
+    blocks = [slice(i, i + WIDE) for i in range(0, len(rows), WIDE)]
+
+    def advance(w: Floats, noise: Floats) -> None:
+        for one in noise:
+            total = np.zeros(w.size)
+            for b in blocks:
+                total += loss.slope(rows[b] @ w, answers[b]) @ rows[b]
+            mean = w - (pull * w + push * total)
+            np.clip(np.rint(mean / grid) * grid + one, -box, box, out=w)
+
+    return advance
+
+
+@stepper.register
+def _(loss: Logistic, potential: Potential, settings: tuple[float, float, float, float]) -> Steps:
+    del loss
+    from discreet.mechanisms import regression_langevin_kernel as kernel  # noqa: PLC0415 - compiles
+
+    rows, answers = packed(potential.records.rows, potential.records.answers)
+
+    def advance(w: Floats, noise: Floats) -> None:
+        kernel.logistic_steps(rows, answers, w, noise, settings, kernel.SERIES)
+
+    return advance
+
+
+def packed(rows: Floats, answers: Floats) -> tuple[Floats, Floats]:
+    """Blocks × columns × records, as singles: rows on their grid have 21 bits. The rest of a block is 0."""
+    n, d = rows.shape
+    blocks = -(-n // BLOCK)
+    narrow = rows.astype(np.float32)
+    held = np.zeros((blocks * BLOCK, d), narrow.dtype if np.array_equal(narrow, rows) else np.float64)
+    held[:n] = rows
+    labels = np.zeros(blocks * BLOCK)
+    labels[:n] = answers
+    by_column = np.ascontiguousarray(held.reshape(blocks, BLOCK, d).transpose(0, 2, 1))
+    return by_column, labels.reshape(blocks, BLOCK)
+
+
+def _shown(steps: int, most: int) -> Iterator[int]:
+    """Cut K into pieces; on a terminal, and after two seconds, a bar says how far it is."""
+    pieces = [most] * (steps // most) + [steps % most] * (steps % most > 0)
+    if not sys.stderr.isatty():
+        yield from pieces
+        return
+    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
+    from rich.progress import Progress  # noqa: PLC0415
+
+    started, bar = time.monotonic(), Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task("Langevin steps", total=steps)
+    try:
+        for piece in pieces:
+            if time.monotonic() - started > PATIENCE:
+                bar.start()
+            yield piece
+            bar.advance(task, piece)
+    finally:
+        bar.stop()
