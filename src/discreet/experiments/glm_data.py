@@ -1,0 +1,169 @@
+"""The four classifications of the regression experiments: rows by public bounds and levels, answers ±1.
+
+Every bound is documented or round; nothing is standardised by the rows themselves, which would be private.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.datasets import WORKCLASS, abalone, adult
+from discreet.datasets.event_log import VARIABLE
+from discreet.models.design import Feature
+from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.models.regression_records import Records
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.models.margin_losses import Floats
+
+DIGITS = "mnist_3v8.npz"
+OLD = 9  # an abalone of more rings is old: half of them, and the usual split
+
+# Documented levels (public).
+EDUCATION = (
+    "Bachelors", "Some-college", "11th", "HS-grad", "Prof-school", "Assoc-acdm", "Assoc-voc", "9th",
+    "7th-8th", "12th", "Masters", "1st-4th", "10th", "Doctorate", "5th-6th", "Preschool",
+)  # fmt: skip
+MARITAL = (
+    "Married-civ-spouse", "Divorced", "Never-married", "Separated", "Widowed", "Married-spouse-absent",
+    "Married-AF-spouse",
+)  # fmt: skip
+OCCUPATION = (
+    "Tech-support", "Craft-repair", "Other-service", "Sales", "Exec-managerial", "Prof-specialty",
+    "Handlers-cleaners", "Machine-op-inspct", "Adm-clerical", "Farming-fishing", "Transport-moving",
+    "Priv-house-serv", "Protective-serv", "Armed-Forces", "?",
+)  # fmt: skip
+RELATIONSHIP = ("Wife", "Own-child", "Husband", "Not-in-family", "Other-relative", "Unmarried")
+RACE = ("White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black")
+COUNTRY = (
+    "United-States", "Cambodia", "England", "Puerto-Rico", "Canada", "Germany", "Outlying-US(Guam-USVI-etc)",
+    "India", "Japan", "Greece", "South", "China", "Cuba", "Iran", "Honduras", "Philippines", "Italy", "Poland",
+    "Jamaica", "Vietnam", "Mexico", "Portugal", "Ireland", "France", "Dominican-Republic", "Laos", "Ecuador",
+    "Taiwan", "Haiti", "Columbia", "Hungary", "Guatemala", "Nicaragua", "Scotland", "Thailand", "Yugoslavia",
+    "El-Salvador", "Trinadad&Tobago", "Peru", "Hong", "Holand-Netherlands", "?",
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Features as their public bounds encode them, answers ±1, and the model of them."""
+
+    name: str
+    model: BayesianLogisticRegression
+    features: Floats
+    answers: Floats
+    train: NDArray[np.bool_] | None = None  # as published; otherwise three of four at random
+
+    @property
+    def n(self) -> int:
+        return len(self.answers)
+
+    def split(self, rng: np.random.Generator) -> tuple[Records, Records]:
+        """Return what to train on and what to test on."""
+        train = self.train
+        if train is None:
+            train = np.zeros(self.n, np.bool_)
+            train[rng.permutation(self.n)[: 3 * self.n // 4]] = True
+        first, second = (
+            Records.of(self.model, self.features[part], self.answers[part]) for part in (train, ~train)
+        )
+        return first, second
+
+    def thinned(self, most: int) -> Task:
+        """Return the task with at most so many records, evenly taken."""
+        step = max(1, -(-self.n // most))
+        train = None if self.train is None else self.train[::step]
+        return replace(self, features=self.features[::step], answers=self.answers[::step], train=train)
+
+
+def _numbers(
+    columns: Mapping[str, NDArray[Any]], bounds: Mapping[str, tuple[float, float]]
+) -> tuple[list[Feature], list[Floats]]:
+    design = [Feature(name, (low + high) / 2, (high - low) / 2) for name, (low, high) in bounds.items()]
+    return design, [(columns[f.column].astype(float) - f.centre) / f.half for f in design]
+
+
+def _levels(
+    columns: Mapping[str, NDArray[Any]], levels: Mapping[str, Sequence[str]]
+) -> tuple[list[Feature], list[Floats]]:
+    design = [Feature(name, level=level) for name, known in levels.items() for level in known]
+    return design, [(columns[f.column] == f.level).astype(float) for f in design]
+
+
+def _model(target: str, design: Sequence[Feature], norm: float) -> BayesianLogisticRegression:
+    names = tuple(dict.fromkeys(feature.column for feature in design))
+    return BayesianLogisticRegression(target, names, norm=Fraction(norm)).bind(design)
+
+
+SHELL = {
+    "length": (0.0, 1.0),
+    "diameter": (0.0, 1.0),
+    "height": (0.0, 0.5),
+    "whole_weight": (0.0, 3.0),
+    "shucked_weight": (0.0, 2.0),
+    "viscera_weight": (0.0, 1.0),
+    "shell_weight": (0.0, 1.5),
+}
+CENSUS = {
+    "age": (17.0, 90.0),
+    "education_num": (1.0, 16.0),
+    "capital_gain": (0.0, 99999.0),
+    "capital_loss": (0.0, 5000.0),
+    "hours_per_week": (1.0, 99.0),
+}
+ANSWERS = {
+    "workclass": WORKCLASS,
+    "education": EDUCATION,
+    "marital_status": MARITAL,
+    "occupation": OCCUPATION,
+    "relationship": RELATIONSHIP,
+    "race": RACE,
+    "sex": ("Female", "Male"),
+    "native_country": COUNTRY,
+}
+
+
+@cache
+def shells() -> Task:
+    """Abalone: more than nine rings, from sex and seven measurements."""
+    data = abalone(*SHELL, "sex", "rings")
+    design, columns = _numbers(data, SHELL)
+    more, indicators = _levels(data, {"sex": ("F", "I", "M")})
+    x = np.stack(columns + indicators, axis=1)
+    return Task("Abalone", _model("rings", design + more, 2.0), x, np.where(data["rings"] > OLD, 1.0, -1.0))
+
+
+@cache
+def census() -> Task:
+    """Adult: an income above 50 000 dollars, from five numbers and eight answers, on the published split."""
+    data = adult(*CENSUS, *ANSWERS, "income", "split")
+    design, columns = _numbers(data, CENSUS)
+    more, indicators = _levels(data, ANSWERS)
+    x, y = np.stack(columns + indicators, axis=1), np.where(data["income"] == ">50K", 1.0, -1.0)
+    return Task("Adult", _model("income", design + more, 3.0), x, y, data["split"] == "train")
+
+
+@cache
+def digits() -> Task | None:
+    """MNIST, 3 against 8, on the published split; None where the folder DISCREET_DATA has no such file."""
+    path = Path(os.environ.get(VARIABLE) or "") / DIGITS
+    if not os.environ.get(VARIABLE) or not path.is_file():
+        return None
+    with np.load(path) as file:
+        parts = [file[name] for name in ("X_train", "X_test", "y_train", "y_test")]
+    x = np.concatenate(parts[:2]).reshape(-1, 784) / 255.0
+    y = np.where(np.concatenate(parts[2:]) == 8, 1.0, -1.0)
+    design = [Feature(f"pixel {i}", 0.0, 255.0) for i in range(x.shape[1])]
+    return Task("MNIST 3 vs 8", _model("digit", design, 8.0), x, y, np.arange(len(x)) < len(parts[0]))
