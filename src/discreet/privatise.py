@@ -6,12 +6,14 @@ import inspect
 import uuid
 from dataclasses import fields, replace
 from datetime import UTC, datetime
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet import __version__
 from discreet.inference.draws import released
-from discreet.mechanisms.registry import MECHANISMS, OF_COUNTS, OF_FAMILIES
+from discreet.mechanisms.registry import MECHANISMS, OF_COUNTS, OF_FAMILIES, OF_REGRESSIONS
 from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.privacy.filters import Overspent
 from discreet.privacy.grouping import per_draw, per_row
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved
@@ -23,7 +25,7 @@ from discreet.statistics import bounded
 from discreet.tables.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from discreet.families.family import Family
     from discreet.ledger import Ledger, Receipt
@@ -54,7 +56,7 @@ class Interrupted(KeyboardInterrupt):
 
 def privatise(
     table: Table,
-    model: Family | CountModel,
+    model: Family | CountModel | GeneralizedLinear,
     *,
     mechanism: str | None = None,
     target: Guarantee,
@@ -78,8 +80,9 @@ def privatise(
     draw is a second release, even if the first was lost. The ledger decides this in one transaction, just
     before the draw, so of two processes with one id only one gets a release.
     """
-    statistic = bounded(table, model, target.relation)
-    ready = calibrated(mechanism or offered(model)[0], statistic, target, draws=draws, **options)
+    kind = named(mechanism or offered(model)[0], model)
+    statistic = bounded(table, model, target.relation, reads=kind.reads)
+    ready = calibrated(kind, statistic, target, draws=draws, **options)
     own = promised(ready, statistic.rows_per_unit, target)
     receipt = pay(ledger, (own, target), scope=scope, charge_id=charge_id, note=note)
     value = kept(receipt, lambda: computed(statistic, ready, ledger, receipt, source))
@@ -104,41 +107,66 @@ def privatise(
 # ── before the charge ───────────────────────────────────────────────────────────────────────────────
 
 POSTERIORS = OF_FAMILIES
-SEVERAL = ("direct", "diffused", "concentrated")  # mechanisms that may release q draws at once
 UNITS = "rows_per_unit"  # what calibrate is called with where it knows groups better than the group rule
 
 
-def offered(model: Family | CountModel) -> tuple[str, ...]:
+@singledispatch
+def homes(model: object) -> Mapping[str, str]:
+    """Say what users call the mechanisms for such a model, and what the registry does; the default first."""
+    del model
+    return {name: name for name in OF_FAMILIES}
+
+
+@homes.register(CountModel)
+def _(model: CountModel) -> Mapping[str, str]:
+    del model
+    return {name: name for name in OF_COUNTS}
+
+
+@homes.register(GeneralizedLinear)
+def _(model: GeneralizedLinear) -> Mapping[str, str]:
+    del model
+    return OF_REGRESSIONS
+
+
+def offered(model: object) -> tuple[str, ...]:
     """Name the mechanisms for such a model, the default first."""
-    return OF_COUNTS if isinstance(model, CountModel) else OF_FAMILIES
+    return tuple(homes(model))
+
+
+def named(mechanism: str, model: object) -> Any:  # noqa: ANN401 - a class of MECHANISMS
+    """Find the mechanism that a user named for a model."""
+    known = homes(model)
+    if mechanism not in known:
+        raise ValueError(
+            f"no posterior mechanism for {type(model).__name__} is called {mechanism!r}; there "
+            f"{'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+        )
+    return MECHANISMS[known[mechanism]]
 
 
 def calibrated(
-    mechanism: str,
+    kind: Any,  # noqa: ANN401 - a class of MECHANISMS
     statistic: BoundedStatistic,
     target: Guarantee,
     *,
     draws: int = 1,
     **options: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401 - a mechanism of POSTERIORS
+) -> Any:  # noqa: ANN401 - a mechanism
     """Find the knob for one row and one draw, so that a unit and all draws together get the target."""
-    known = offered(statistic.model)
-    if mechanism not in known:
-        raise ValueError(
-            f"no posterior mechanism for {type(statistic.model).__name__} is called {mechanism!r}; there "
-            f"{'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+    if draws != 1 and not hasattr(kind, "draws"):
+        several = (
+            name for name, home in homes(statistic.model).items() if hasattr(MECHANISMS[home], "draws")
         )
-    if draws != 1 and mechanism not in SEVERAL:
         raise ValueError(
-            f"{mechanism} makes one release a charge: leave draws out; noisy statistics are then sampled "
-            f"freely, and several draws at once come from {', '.join(SEVERAL)}"
+            f"{kind.name} makes one release a charge: leave draws out; noisy statistics are then sampled "
+            f"freely, and several draws at once come from {', '.join(several) or 'none for this model'}"
         )
-    calibrate: Any = MECHANISMS[mechanism].calibrate  # type: ignore[attr-defined]
-    _refuse_strangers(mechanism, calibrate, options)
+    _refuse_strangers(kind.name, kind.calibrate, options)
     each, k = per_draw(target, draws), statistic.rows_per_unit
-    if UNITS in inspect.signature(calibrate).parameters:
-        return calibrate(statistic.model, n=statistic.n, target=each, rows_per_unit=k, **options)
-    one = calibrate(statistic.model, n=statistic.n, target=per_row(each, k), **options)
+    if UNITS in inspect.signature(kind.calibrate).parameters:
+        return kind.calibrate(statistic.model, n=statistic.n, target=each, rows_per_unit=k, **options)
+    one = kind.calibrate(statistic.model, n=statistic.n, target=per_row(each, k), **options)
     return one if draws == 1 else one.draws(draws)
 
 

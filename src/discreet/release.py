@@ -21,10 +21,11 @@ from discreet.sampling.source import SeededSource
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.families.family import Family
     from discreet.inference.draws import Draws
     from discreet.mechanisms.noisy_cells import NoisyCells
+    from discreet.mechanisms.noisy_moments import NoisyMoments
     from discreet.mechanisms.noisy_release import NoisyRelease
+
     from discreet.privacy.guarantee import Guarantee, Relation
     from discreet.receipts import Receipt
     from discreet.report import LedgerView
@@ -43,8 +44,8 @@ class BrokenRelease(ValueError):  # noqa: N818 - what was found, in the user's w
 class Release:
     """A frozen record. Everything that is read from it is post-processing and costs nothing."""
 
-    value: NoisyRelease | NoisyCells | Draws
-    model: Any  # the prior: a Family, or a CountModel
+    value: NoisyRelease | NoisyCells | NoisyMoments | Draws
+    model: Any  # the prior: a Family, a CountModel or a GeneralizedLinear
     mechanism: str
     parameters: tuple[tuple[str, Any], ...]  # the knobs, as JSON values, by name
     theorem: str
@@ -87,12 +88,18 @@ class Release:
         """How `posterior` reads the release: noise_aware, or draws; see `read` for the others."""
         return reading_of(self.value)
 
-    def read(self, *, model: Family | None = None, reading: str | None = None) -> Any:  # noqa: ANN401
+    def read(
+        self,
+        *,
+        model: Any | None = None,  # noqa: ANN401 - a prior of the same kind
+        reading: str | None = None,
+        **options: Any,  # noqa: ANN401 - the reading's own, such as design= or plan=
+    ) -> Any:  # noqa: ANN401
         """Read again, under another prior of the same family and bounds or in another named way; free.
 
         reading="naive" takes the noisy statistic for the exact one, and gives a member of the family.
         """
-        return posterior(self.value, model=model, reading=reading or self.reading)
+        return posterior(self.value, model=model, reading=reading or self.reading, **options)
 
     def public_draws(self, size: int) -> Any:  # noqa: ANN401 - an array of θ
         """`size` draws of the posterior from a fixed seed: what is public already needs no secret bits."""

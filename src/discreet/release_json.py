@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from dataclasses import fields
 from enum import Enum
@@ -16,8 +17,12 @@ from discreet.families.parameters import Rational
 from discreet.families.registry import FAMILIES
 from discreet.inference.draws import Draws
 from discreet.mechanisms.noisy_cells import NoisyCells
+from discreet.mechanisms.noisy_moments import NoisyMoments
 from discreet.mechanisms.noisy_release import NoisyRelease
-from discreet.models.registry import MODELS
+
+from discreet.models.design import Feature
+from discreet.models.margin_losses import LOSSES, MarginLoss
+from discreet.models.registry import MODELS, REGRESSIONS
 from discreet.privacy.serial import from_json, number_from_json, number_to_json, to_json
 from discreet.receipts import Receipt
 
@@ -26,7 +31,10 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Family
     from discreet.models.count_model import CountModel
+    from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.release import Release
+
+    Model = Family | CountModel | GeneralizedLinear
 
 Json = dict[str, Any]
 WHOLE = 2**53  # integers below it are the same number in every JSON reader
@@ -96,6 +104,18 @@ def _(value: type) -> str:
     return value.__name__
 
 
+@plain.register
+def _(value: Feature) -> dict[str, Any]:
+    return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+
+
+@plain.register
+def _(value: MarginLoss) -> dict[str, Any]:
+    """Write the loss and its public constants; functions that were declared with it are code and stay out."""
+    given = {f.name: getattr(value, f.name) for f in fields(value)}
+    return {"loss": value.name, **{name: plain(part) for name, part in given.items() if not callable(part)}}
+
+
 def _rich(data: Any) -> Any:  # noqa: ANN401
     """Read numbers and nested lists of numbers back, exactly."""
     return [_rich(part) for part in data] if isinstance(data, list) else number_from_json(data)
@@ -104,26 +124,41 @@ def _rich(data: Any) -> Any:  # noqa: ANN401
 # ── models ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def model_to_json(model: Family | CountModel) -> Json:
+def model_to_json(model: Model) -> Json:
     """Write the name of the family or model and its constructor's arguments."""
     spelled: dict[str, str] = getattr(model, "spelled", {})
     names = {f.name: spelled.get(f.name, f.name) for f in fields(model)}
     return {"family": model.name, **{names[f.name]: plain(getattr(model, f.name)) for f in fields(model)}}
 
 
-def model_from_json(data: Mapping[str, Any]) -> Family | CountModel:
+def model_from_json(data: Mapping[str, Any]) -> Model:
     name, given = str(data.get("family")), {key: value for key, value in data.items() if key != "family"}
     if name in FAMILIES:
         return FAMILIES[name](**{key: _rich(value) for key, value in given.items()})
     if name in MODELS:
         kind = MODELS[name]
         return kind(**{key: _argument(kind, key, value) for key, value in given.items()})
-    raise ValueError(f"unknown family {name!r}; known: {', '.join((*FAMILIES, *MODELS))}")
+    if name in REGRESSIONS:
+        loss, design = _loss(given.pop("loss")), _design(given.pop("design"))
+        regression: Any = REGRESSIONS[name]
+        numbers = {key: _argument(regression, key, value) for key, value in given.items()}
+        return regression(loss=loss, design=design, **numbers)  # type: ignore[no-any-return]
+    raise ValueError(f"unknown family {name!r}; known: {', '.join((*FAMILIES, *MODELS, *REGRESSIONS))}")
 
 
-def _argument(kind: type[CountModel], name: str, value: Any) -> Any:  # noqa: ANN401
-    """Read an argument of a model of counts: a rational where the field is one; names stay names."""
-    return number_from_json(value) if isinstance(vars(kind).get(name), Rational) else _tuples(value)
+def _argument(kind: type, name: str, value: Any) -> Any:  # noqa: ANN401
+    """Read an argument of a model: a rational where the field is one; names stay names."""
+    field = inspect.getattr_static(kind, name, None)
+    return number_from_json(value) if isinstance(field, Rational) else _tuples(value)
+
+
+def _loss(data: Mapping[str, Any]) -> MarginLoss:
+    kind = LOSSES[data["loss"]]
+    return kind(**{name: _argument(kind, name, value) for name, value in data.items() if name != "loss"})
+
+
+def _design(data: list[Mapping[str, Any]]) -> tuple[Feature, ...]:
+    return tuple(Feature(**feature) for feature in data)
 
 
 def _tuples(data: Any) -> Any:  # noqa: ANN401
@@ -170,6 +205,23 @@ def _(value: NoisyCells) -> Json:
     }
 
 
+@value_to_json.register(NoisyMoments)
+def _(value: Any) -> Json:  # noqa: ANN401
+    """Write every field but the model, which the release has."""
+    written = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in {"model", "guarantee"}}
+    numbers = {name: plain(part) for name, part in written.items()}
+    return {"kind": _KINDS[type(value)], **numbers, "guarantee": to_json(value.guarantee)}
+
+
+def _regression(kind: type) -> Callable[[Mapping[str, Any], Any], Any]:
+    def read(data: Mapping[str, Any], model: Any) -> Any:  # noqa: ANN401
+        given = {name: part for name, part in data.items() if name not in {"kind", "guarantee"}}
+        numbers = {name: part if part in (None, True, False) else _rich(part) for name, part in given.items()}
+        return kind(model=model, guarantee=from_json(data["guarantee"]), **numbers)
+
+    return read
+
+
 def _cells(data: Mapping[str, Any], model: Any) -> NoisyCells:  # noqa: ANN401 - a CountModel
     return NoisyCells(
         model=model,
@@ -203,7 +255,9 @@ _VALUES: dict[str, Callable[[Mapping[str, Any], Any], Any]] = {
     "noisy_statistics": _noisy,
     "noisy_counts": _cells,
     "draws": _draws,
+    "noisy_moments": _regression(NoisyMoments),
 }
+_KINDS: dict[type, str] = {NoisyMoments: "noisy_moments"}
 
 
 # ── the release ─────────────────────────────────────────────────────────────────────────────────────

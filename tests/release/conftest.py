@@ -67,7 +67,7 @@ def page(monkeypatch):
 @pytest.fixture
 def memory(monkeypatch):
     line = importlib.import_module("discreet.privatise")
-    monkeypatch.setattr(line, "bounded", lambda table, model, relation: table.bounded(model, relation))
+    monkeypatch.setattr(line, "bounded", lambda table, model, relation, **_: table.bounded(model, relation))
     return InMemory
 
 

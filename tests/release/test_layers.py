@@ -11,6 +11,8 @@ FORBIDDEN = ("discreet.tables", "discreet.statistics", "discreet.ledger", "discr
 PURE = (  # the released values, and nothing that draws
     "discreet.mechanisms.noisy_release",
     "discreet.mechanisms.noisy_cells",
+    "discreet.mechanisms.noisy_moments",
+    "discreet.mechanisms.perturbed_fit",
 )
 RIGHT = [
     "discreet.release",

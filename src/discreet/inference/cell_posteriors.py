@@ -25,9 +25,11 @@ READERS = {
 CHAINED = {
     "hidden_markov": "hmm_release:variables",
 }
-# model → module:function of (Draws, model), where one draw of its tables is a release
+# model → module:function of (Draws, model), where one draw is read as more than numbers in a row
 DRAWN = {
     "bayesian_network": "bayes_net:drawn",
+    "generalized_linear": "coefficients:drawn",
+    "bayesian_logistic_regression": "coefficients:drawn",
 }
 READINGS = ("noise_aware", "naive")
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 from scipy.special import ndtri
 
 from discreet.families.family import credible
 from discreet.inference.draws import OnlyDraws
+from discreet.models.design import encoded
 from discreet.models.regression_records import rows_of
 from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike
 
     from discreet.inference.draws import Draws
@@ -67,6 +70,10 @@ class Coefficients(ABC):
         rows = rows_of(self.model, features)
         parts = np.array_split(rows, max(1, len(rows) * len(NODES) // CELLS))
         return np.concatenate([self._expected(part) for part in parts])
+
+    def probability_of(self, columns: Mapping[str, ArrayLike]) -> Floats:
+        """Return the same for public values by column, encoded as the schema said of the private ones."""
+        return self.probability(encoded(self.model.design, columns))
 
 
 @final
@@ -129,7 +136,8 @@ class CoefficientDraws(Coefficients):
 
     @property
     def model(self) -> GeneralizedLinear:  # type: ignore[override]  # of the draws
-        return self.draws.model  # type: ignore[return-value]
+        found: GeneralizedLinear = self.draws.model
+        return found
 
     @property
     def size(self) -> int:
@@ -162,3 +170,9 @@ class CoefficientDraws(Coefficients):
             "data, and a further draw costs again. mechanism='objective_perturbation' pays once and is then "
             "read freely, with intervals"
         )
+
+
+def drawn(draws: Draws, model: Any) -> CoefficientDraws:  # noqa: ANN401 - a GeneralizedLinear
+    """Read released draws as weights."""
+    del model
+    return CoefficientDraws(draws)

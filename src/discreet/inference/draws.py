@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 import numpy as np
 
 from discreet.mechanisms.noisy_cells import NoisyCells
+from discreet.mechanisms.noisy_moments import NoisyMoments
 from discreet.mechanisms.noisy_release import NoisyRelease
 
 if TYPE_CHECKING:
     from discreet.families.family import Family, Floats
     from discreet.models.count_model import CountModel
+    from discreet.models.generalized_linear import GeneralizedLinear
+
+    Model = Family | CountModel | GeneralizedLinear
 
 Nested = float | tuple["Nested", ...]
 
@@ -27,11 +31,11 @@ class OnlyDraws(ValueError):  # noqa: N818 - a fact about the release, said in t
 class Draws:
     """θ₁, …, θ_q, each paid for. They are drawn from the mechanism's posterior, which stays private."""
 
-    model: Family  # the prior as it was given
+    model: Any  # the prior as it was given: a Family, or a GeneralizedLinear
     values: tuple[Nested, ...]
 
     @classmethod
-    def of(cls, model: Family, theta: object, *, several: bool) -> Draws:
+    def of(cls, model: Model, theta: object, *, several: bool) -> Draws:
         array = np.asarray(theta, dtype=np.float64)
         return cls(model, _nested((array if several else array[None]).tolist()))
 
@@ -73,14 +77,15 @@ class Draws:
 
 
 @singledispatch
-def released(drawn: Any, model: Family | CountModel, *, several: bool) -> Any:  # noqa: ANN401
+def released(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
     """Turn what a mechanism drew into what is released: θ (one, or several in a row) as Draws."""
-    return Draws.of(model, drawn, several=several)  # type: ignore[arg-type]  # of counts: a value of their own
+    return Draws.of(model, drawn, several=several)
 
 
 @released.register(NoisyRelease)
 @released.register(NoisyCells)
-def _(drawn: Any, model: Family | CountModel, *, several: bool) -> Any:  # noqa: ANN401
+@released.register(NoisyMoments)
+def _(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
     """Noisy statistics carry their model and their noise, and are released as they are."""
     del model, several
     return drawn

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.inference.hmm_compiled import kernel
-from discreet.inference.hmm_kernels import LEAST, TINY, log_pick
+from discreet.inference.hmm_compiled import kernel, kernel_in_fours
+from discreet.inference.hmm_kernels import LEAST, TINY, exponentials, log_pick
 
 if TYPE_CHECKING:
     from discreet.inference.hmm_kernels import Floats, Integers, Singles
+
+PIECE = 4096  # exponentials taken while they are in the cache
 
 
 @kernel
@@ -34,72 +36,93 @@ def draw_transitions(
 
 
 @kernel
-def forward(likelihoods: Singles, one: int, two: int, steps: int, matrix: Floats, filtered: Floats) -> float:
-    """f_t(k) ∝ P_{t,k} Σ_j f_{t−1}(j) A_{j,k} for the chains that begin at cells `one` and `two`
+def side_by_side(scores: Singles, r: int, chains: int, likelihoods: Singles) -> None:
+    """P_{t,k} = exp(E_{t,k} − max_k E_{t,k}) of chains r … r+3; the last chain again where there is none"""
+    steps, states, lanes = likelihoods.shape
+    for lane in range(lanes):
+        first = min(r + lane, chains - 1) * steps
+        for t in range(steps):
+            top = scores[first + t, 0]
+            for k in range(1, states):
+                top = max(top, scores[first + t, k])
+            for k in range(states):
+                likelihoods[t, k, lane] = scores[first + t, k] - top
+    flat = likelihoods.reshape(likelihoods.size)
+    integers = np.empty(min(PIECE, flat.size), dtype=np.int32)
+    powers = integers.view(np.float32)
+    for start in range(0, flat.size, PIECE):
+        piece = flat[start : start + PIECE]
+        exponentials(piece, integers[: piece.size], powers[: piece.size], piece)
 
-    Two at a time, because each waits for its own last step. Returns the least normaliser.
-    """
-    states, width = matrix.shape[0] - 1, matrix.shape[1]
-    total, other = 0.0, 0.0
-    for k in range(width):
-        filtered[one, k] = likelihoods[one, k] * matrix[states, k]
-        filtered[two, k] = likelihoods[two, k] * matrix[states, k]
-        total += filtered[one, k]
-        other += filtered[two, k]
-    least = min(total, other)
-    for t in range(1, steps):
-        c, d = one + t, two + t
-        scale, rescale = 1.0 / total, 1.0 / other
-        total, other = 0.0, 0.0
-        for b in range(0, width, 4):
+
+@kernel_in_fours
+def forward(
+    likelihoods: Singles, matrix: Floats, transposed: Floats, filtered: Floats, totals: Floats
+) -> float:
+    """f_t(k) ∝ P_{t,k} Σ_j f_{t−1}(j) A_{j,k} of four chains, which are the last axis; returns min Σ_k f_t(k)"""
+    steps, states, _ = filtered.shape
+    t0, t1, t2, t3 = 1.0, 1.0, 1.0, 1.0
+    least = math.inf
+    for t in range(steps):
+        s0, s1, s2, s3 = 1.0 / t0, 1.0 / t1, 1.0 / t2, 1.0 / t3
+        t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+        for k in range(states):
             f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
-            g0, g1, g2, g3 = 0.0, 0.0, 0.0, 0.0
-            for j in range(states):
-                f, g = filtered[c - 1, j], filtered[d - 1, j]
-                a0, a1, a2, a3 = matrix[j, b], matrix[j, b + 1], matrix[j, b + 2], matrix[j, b + 3]
-                f0 += f * a0
-                f1 += f * a1
-                f2 += f * a2
-                f3 += f * a3
-                g0 += g * a0
-                g1 += g * a1
-                g2 += g * a2
-                g3 += g * a3
-            f0 *= scale * likelihoods[c, b]
-            f1 *= scale * likelihoods[c, b + 1]
-            f2 *= scale * likelihoods[c, b + 2]
-            f3 *= scale * likelihoods[c, b + 3]
-            g0 *= rescale * likelihoods[d, b]
-            g1 *= rescale * likelihoods[d, b + 1]
-            g2 *= rescale * likelihoods[d, b + 2]
-            g3 *= rescale * likelihoods[d, b + 3]
-            filtered[c, b], filtered[c, b + 1], filtered[c, b + 2], filtered[c, b + 3] = f0, f1, f2, f3
-            filtered[d, b], filtered[d, b + 1], filtered[d, b + 2], filtered[d, b + 3] = g0, g1, g2, g3
-            total += (f0 + f1) + (f2 + f3)
-            other += (g0 + g1) + (g2 + g3)
-        least = min(least, total, other)
+            if t == 0:
+                f0 = f1 = f2 = f3 = matrix[states, k]
+            for j in range(states if t else 0):
+                a = transposed[k, j]
+                f0 += filtered[t - 1, j, 0] * a
+                f1 += filtered[t - 1, j, 1] * a
+                f2 += filtered[t - 1, j, 2] * a
+                f3 += filtered[t - 1, j, 3] * a
+            f0 *= s0 * likelihoods[t, k, 0]
+            f1 *= s1 * likelihoods[t, k, 1]
+            f2 *= s2 * likelihoods[t, k, 2]
+            f3 *= s3 * likelihoods[t, k, 3]
+            filtered[t, k, 0], filtered[t, k, 1], filtered[t, k, 2], filtered[t, k, 3] = f0, f1, f2, f3
+            t0 += f0
+            t1 += f1
+            t2 += f2
+            t3 += f3
+        totals[t, 0], totals[t, 1], totals[t, 2], totals[t, 3] = t0, t1, t2, t3
+        least = min(least, t0, t1, t2, t3)
     return least
 
 
 @kernel
 def backward(
-    rng: np.random.Generator, filtered: Floats, first: int, steps: int, transposed: Floats, z: Integers
+    rng: np.random.Generator,
+    likelihoods: Singles,
+    transposed: Floats,
+    filtered: Floats,
+    totals: Floats,
+    lane: int,
+    z: Integers,
 ) -> None:
-    """z_T ~ f_T, then z_t ~ f_t(j) A_{j, z_{t+1}}"""
-    states, width = transposed.shape
-    weight, total = filtered[first + steps - 1].copy(), filtered[first + steps - 1].sum()
-    for c in range(first + steps - 1, first - 1, -1):
-        u = rng.random() * total
-        k, below = 0, weight[0]
-        while below < u and k < states - 1:
-            k += 1
-            below += weight[k]
-        z[c] = k
-        total = 0.0
-        for b in range(0, width if c > first else 0, 4):
-            for i in range(b, b + 4):
-                weight[i] = filtered[c - 1, i] * transposed[k, i]
-            total += (weight[b] + weight[b + 1]) + (weight[b + 2] + weight[b + 3])
+    """z_T ~ f_T, then z_t ~ f_t(j) A_{j,k}, k = z_{t+1}, beginning with j = k, which is the likeliest
+
+    Their sum is known from the way forward: f_{t+1}(k) Σ_j f_t(j) / P_{t+1,k}.
+    """
+    states, t = transposed.shape[0], z.size - 1
+    u = rng.random() * totals[t, lane] - filtered[t, 0, lane]
+    k = 0
+    while u > 0.0 and k < states - 1:
+        k += 1
+        u -= filtered[t, k, lane]
+    z[t] = k
+    for t in range(z.size - 2, -1, -1):
+        u = rng.random() * (filtered[t + 1, k, lane] * totals[t, lane] / likelihoods[t + 1, k, lane])
+        u -= filtered[t, k, lane] * transposed[k, k]
+        if u > 0.0:
+            after = k
+            for j in range(states):
+                weight = 0.0 if j == after else filtered[t, j, lane] * transposed[after, j]
+                u -= weight
+                k = j if weight > 0.0 else k  # rounding never ends in a state that has no weight
+                if u <= 0.0:
+                    break
+        z[t] = k
 
 
 @kernel
@@ -133,15 +156,21 @@ def blocked(
     matrix: Floats,
     transposed: Floats,
     filtered: Floats,
+    totals: Floats,
     z: Integers,
 ) -> None:
-    """Z of every chain at once given π₀ and A: forward filtering, backward sampling."""
-    steps = z.size // chains
-    for r in range(0, chains, 2):
-        pair = min(r + 1, chains - 1)
-        least = forward(likelihoods, r * steps, pair * steps, steps, matrix, filtered)
-        for chain in range(r, pair + 1):
+    """Z of every chain at once given π₀ and A: forward filtering, backward sampling, four chains at a time.
+
+    What one four needs stays in the cache. The arrays hold (step, state, chain of the four).
+    """
+    steps, lanes = likelihoods.shape[0], likelihoods.shape[2]
+    for r in range(0, chains, lanes):
+        side_by_side(scores, r, chains, likelihoods)
+        least = forward(likelihoods, matrix, transposed, filtered, totals)
+        for chain in range(r, min(r + lanes, chains)):
+            first = chain * steps
             if least >= LEAST:
-                backward(rng, filtered, chain * steps, steps, transposed, z)
+                path = z[first : first + steps]
+                backward(rng, likelihoods, transposed, filtered, totals, chain - r, path)
             else:
-                in_log_space(rng, scores, chain * steps, (chain + 1) * steps, matrix, z)
+                in_log_space(rng, scores, first, first + steps, matrix, z)

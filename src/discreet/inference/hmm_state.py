@@ -115,14 +115,16 @@ class Chain:
     @classmethod
     def start(cls, emissions: Emissions, path: str, rng: np.random.Generator, z: NDArray[np.int64]) -> Chain:
         model = emissions.model
-        states, width = model.states, padded(model.states)
+        states, width, steps = model.states, padded(model.states), model.steps
+        four = (steps, states, 4)  # chains that are filtered side by side
         work = {
             "scores": np.zeros((z.size, width), dtype=np.float32),
-            "likelihoods": np.zeros((z.size, width), dtype=np.float32),
+            "likelihoods": np.zeros(four if path == "ffbs" else (z.size, width), dtype=np.float32),
             "moved": np.zeros((states + 1, width)),
             "transposed": np.zeros((states, width)),
             "matrix": np.zeros((states + 1, width)),
-            "filtered": np.zeros((z.size, width)),
+            "filtered": np.zeros(four),
+            "totals": np.zeros((steps, 4)),
             "alpha": float(model.transition),
             "chains": model.chains,
         }
@@ -148,6 +150,7 @@ class Chain:
             w["transposed"],
             w["matrix"],
             w["filtered"],
+            w["totals"],
         )
 
     def transitions(self) -> NDArray[np.float64]:

@@ -52,13 +52,12 @@ def path_by_blocks(
     transposed: Floats,
     matrix: Floats,
     filtered: Floats,
+    totals: Floats,
 ) -> None:
     """Draw A | z, then z | A."""
-    states = transposed.shape[0]
-    weights(scores, states, likelihoods)
     transition_counts(z, chains, moved, transposed)
     draw_transitions(rng, moved, alpha, matrix, transposed)
-    blocked(rng, scores, likelihoods, chains, matrix, transposed, filtered, z)
+    blocked(rng, scores, likelihoods, chains, matrix, transposed, filtered, totals, z)
 
 
 @kernel
@@ -73,6 +72,7 @@ def path_by_cells(
     transposed: Floats,
     matrix: Floats,  # noqa: ARG001 - the same arguments as path_by_blocks
     filtered: Floats,  # noqa: ARG001
+    totals: Floats,  # noqa: ARG001
 ) -> None:
     """Draw every z | z elsewhere, A integrated out."""
     weights(scores, transposed.shape[0], likelihoods)

@@ -17,6 +17,7 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     theorem: ClassVar[str]  # what proves the guarantee, cited
+    reads: ClassVar[str] = "statistic"  # the model's own; "records" or "moments" of a regression
 
     @property
     @abstractmethod

@@ -49,6 +49,15 @@ OF_COUNTS = (
     "noisy_counts",
     "one_network_sample",
 )
+OF_REGRESSIONS = {  # what users type → name above
+    "objective_perturbation": "objective_perturbation",
+    "polynomial_statistics": "polynomial_statistics",
+    "tuned": "tuned_regression",
+    "diffused": "diffused_regression",
+    "concentrated": "concentrated_regression",
+    "direct": "direct_regression",
+    "one_posterior_sample": "one_regression_sample",
+}
 _NAME = {home.partition(":")[2]: name for name, home in _HOME.items()}
 
 

@@ -114,11 +114,14 @@ class RegressionDraw(Mechanism):
     def release(self, value: Records, source: Source | None = None, *, count: int | None = None) -> Floats:
         """Draw w once. Under ADD_REMOVE the private number of records is that of the rows."""
         del count
-        return self.way.draw(self, self._private_potential(value), source or SYSTEM)
+        return np.asarray(self._drawn(value, 1, source)[0])
 
     def draws(self, q: int) -> RegressionDraws:
         """Return the mechanism that releases q draws and pays for all of them."""
         return RegressionDraws(self, q)
+
+    def _drawn(self, records: Records, size: int, source: Source | None) -> Floats:
+        return self.way.draw(self, self._private_potential(records), size, source or SYSTEM)
 
     def _private_potential(self, records: Records) -> Potential:
         rows, longest = records.rows, float(self.model.bound_square) * (1 + 2.0**-40)
@@ -152,7 +155,12 @@ class RegressionDraws(Mechanism):
 
     def release(self, value: Records, source: Source | None = None, *, count: int | None = None) -> Floats:
         del count
-        return np.stack([self.one.release(value, source) for _ in range(self.q)])
+        return self.one._drawn(value, self.q, source)  # noqa: SLF001
+
+
+def simulate(mechanism: RegressionDraw, records: Records, size: int, source: Source) -> Floats:
+    """`size` independent outputs, for audits on simulated data. NOT a release: nothing pays for it."""
+    return mechanism._drawn(records, size, source)  # noqa: SLF001
 
 
 # ── the mechanisms ──────────────────────────────────────────────────────────────────────────────────

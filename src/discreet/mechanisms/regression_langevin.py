@@ -38,12 +38,13 @@ REMEMBERED = Fraction(1, 16)  # s^K: what is left of the start, at most
 BLOCK = 512  # records that the compiled loops hold at once
 WIDE = 8192  # the same, for losses that NumPy works out
 NOISES = 1 << 18  # variates drawn at once
+WORK = 1 << 29  # multiplications between two looks at the clock
 FINER = 2**12  # than other noise, since every step pays for its rounding
 ROOM = 64  # the box, in units of the radius R, which is a guess of ‖w‖
 SLOPE_ERROR = Fraction(1, 2**45)  # relative to the Lipschitz constant: what evaluating φ' may err
 UNIT = Fraction(1, 2**53)  # of rounding
 PATIENCE = 2.0  # seconds without a progress bar
-Steps = Callable[[Floats, Floats], None]  # (w, noise) ↦ w after one step for each row of noise, in place
+Steps = Callable[[Floats, Floats], None]  # (w, noise): chains × d, steps × chains × d; w is moved in place
 
 
 @final
@@ -125,17 +126,17 @@ class LangevinRun:
             displacement=self.displacement,
         )
 
-    def draw(self, potential: Potential, source: Source) -> Floats:
-        """K steps from 0; potential.weight is ρ times what a record counts at this n."""
+    def draw(self, potential: Potential, size: int, source: Source) -> Floats:
+        """Run `size` chains of K steps from 0; potential.weight is ρ times what a record counts at this n."""
         d, h = self.model.dimension, self.step
         push, pull = float(h * Fraction(potential.weight)), float(h * self.strength)
-        settings = pull, push, float(self.box), float(self.grid)
-        advance, w = stepper(self.model.loss, potential, settings), np.zeros(d)
-        work = 4 * d * max(potential.n, 1)
-        for many in _shown(self.steps, max(1, min(NOISES // d, 2**31 // work))):
-            noise = exact.normal(source, 0, 2 * h, many * d, self.grid)
-            advance(w, noise.reshape(many, d))
-        return w
+        advance = stepper(self.model.loss, potential, (pull, push, float(self.box), float(self.grid)))
+        at_once = min(NOISES // (size * d), WORK // (d * size * max(potential.n, 1)))
+        last = np.zeros((size, d))
+        for many in _shown(self.steps, max(1, at_once)):
+            noise = exact.normal(source, 0, 2 * h, many * size * d, self.grid)
+            advance(last, noise.reshape(many, size, d))
+        return last
 
 
 def _root(square: Fraction) -> float:
@@ -159,9 +160,9 @@ def stepper(loss: MarginLoss, potential: Potential, settings: tuple[float, float
 
     def advance(w: Floats, noise: Floats) -> None:
         for one in noise:
-            total = np.zeros(w.size)
+            total = np.zeros(w.shape)
             for b in blocks:
-                total += loss.slope(rows[b] @ w, answers[b]) @ rows[b]
+                total += loss.slope(rows[b] @ w.T, answers[b, None]).T @ rows[b]
             mean = w - (pull * w + push * total)
             np.clip(np.rint(mean / grid) * grid + one, -box, box, out=w)
 
@@ -184,14 +185,15 @@ def _(loss: Logistic, potential: Potential, settings: tuple[float, float, float,
 def packed(rows: Floats, answers: Floats) -> tuple[Floats, Floats]:
     """Blocks × columns × records, as singles: rows on their grid have 21 bits. The rest of a block is 0."""
     n, d = rows.shape
-    blocks = -(-n // BLOCK)
+    block = min(BLOCK, n)
+    blocks = -(-n // block) if n else 0
     narrow = rows.astype(np.float32)
-    held = np.zeros((blocks * BLOCK, d), narrow.dtype if np.array_equal(narrow, rows) else np.float64)
+    held = np.zeros((blocks * block, d), narrow.dtype if np.array_equal(narrow, rows) else np.float64)
     held[:n] = rows
-    labels = np.zeros(blocks * BLOCK)
+    labels = np.zeros(blocks * block)
     labels[:n] = answers
-    by_column = np.ascontiguousarray(held.reshape(blocks, BLOCK, d).transpose(0, 2, 1))
-    return by_column, labels.reshape(blocks, BLOCK)
+    by_column = np.ascontiguousarray(held.reshape(blocks, block, d).transpose(0, 2, 1))
+    return by_column, labels.reshape(blocks, block)
 
 
 def _shown(steps: int, most: int) -> Iterator[int]:

@@ -101,16 +101,18 @@ def add_gradient(rows: Floats, s: Floats, total: Floats) -> None:
 def logistic_steps(  # noqa: PLR0917 - numba takes flat arguments
     rows: Floats, answers: Floats, w: Floats, noise: Floats, settings: tuple[float, ...], series: Floats
 ) -> None:
-    """Step to round_g(w − hmw − hρΣ∇ℓ) + noise, kept in the box, for each row of the noise."""
+    """Step to round_g(w − hmw − hρΣ∇ℓ) + noise, kept in the box; w is chains × d, noise steps × chains × d."""
     pull, push, box, grid = settings
-    s, power, total = np.empty(rows.shape[2]), np.empty(rows.shape[2]), np.empty(w.size)
+    s, power, total = np.empty(rows.shape[2]), np.empty(rows.shape[2]), np.empty(w.shape)
     bits = power.view(np.int64)
     for k in range(noise.shape[0]):
         total[:] = 0.0
         for b in range(rows.shape[0]):
-            add_margins(rows[b], w, s)
-            slopes(s, answers[b], power, bits, series)
-            add_gradient(rows[b], s, total)
-        for j in range(w.size):
-            mean = w[j] - (pull * w[j] + push * total[j])
-            w[j] = min(max(np.rint(mean / grid) * grid + noise[k, j], -box), box)
+            for i in range(w.shape[0]):
+                add_margins(rows[b], w[i], s)
+                slopes(s, answers[b], power, bits, series)
+                add_gradient(rows[b], s, total[i])
+        for i in range(w.shape[0]):
+            for j in range(w.shape[1]):
+                mean = w[i, j] - (pull * w[i, j] + push * total[i, j])
+                w[i, j] = min(max(np.rint(mean / grid) * grid + noise[k, i, j], -box), box)

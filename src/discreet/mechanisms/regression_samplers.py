@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+import numpy as np
+
 from discreet.mechanisms.record_cap import AllRecords, PublicSize, RecordCap, Size
 from discreet.mechanisms.regression_langevin import LangevinRun
 from discreet.privacy.approximate_sampler import approximate
@@ -42,8 +44,8 @@ class RegressionSampler(ABC):
         """Promise of one draw."""
 
     @abstractmethod
-    def draw(self, asked: RegressionDraw, potential: Potential, source: Source) -> Floats:
-        """w, once."""
+    def draw(self, asked: RegressionDraw, potential: Potential, size: int, source: Source) -> Floats:
+        """Return `size` independent draws, one a row."""
 
 
 @final
@@ -67,8 +69,8 @@ class LastIterate(RegressionSampler):
     def guarantee(self, asked: RegressionDraw) -> Guarantee:
         return self.run(asked).chain.guarantee(asked.relation)
 
-    def draw(self, asked: RegressionDraw, potential: Potential, source: Source) -> Floats:
-        return self.run(asked).draw(potential, source)
+    def draw(self, asked: RegressionDraw, potential: Potential, size: int, source: Source) -> Floats:
+        return self.run(asked).draw(potential, size, source)
 
     def run(self, asked: RegressionDraw) -> LangevinRun:
         return LangevinRun(asked.model, asked.size, asked.weight, asked.strength, asked.relation)
@@ -109,10 +111,9 @@ class NearExact(RegressionSampler):
         )
         return bound
 
-    def draw(self, asked: RegressionDraw, potential: Potential, source: Source) -> Floats:
+    def draw(self, asked: RegressionDraw, potential: Potential, size: int, source: Source) -> Floats:
         del asked
-        drawn: Floats = self._module.draw(potential, source)
-        return drawn
+        return np.stack([self._module.draw(potential, source) for _ in range(size)])
 
     @property
     def _module(self) -> Any:  # noqa: ANN401

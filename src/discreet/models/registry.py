@@ -1,4 +1,4 @@
-"""Every model of counts by name; a class is imported when it is first asked for, so that looking is cheap."""
+"""Models of counts and regressions by name; a class is imported when it is first asked for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from discreet.registry import Registry
 
 if TYPE_CHECKING:
     from discreet.models.count_model import CountModel
+    from discreet.models.generalized_linear import GeneralizedLinear
 
 _HOME = {
     "naive_bayes": "naive_bayes:NaiveBayes",
@@ -18,3 +19,11 @@ _HOME = {
 
 
 MODELS: Registry[CountModel] = Registry("discreet.models", "model", _HOME)
+REGRESSIONS: Registry[GeneralizedLinear] = Registry(
+    "discreet.models",
+    "regression",
+    {
+        "bayesian_logistic_regression": "generalized_linear:BayesianLogisticRegression",
+        "generalized_linear": "generalized_linear:GeneralizedLinear",
+    },
+)

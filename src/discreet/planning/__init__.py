@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, final, overload
 
 from discreet.families.family import Family
 from discreet.mechanisms.concentrated import ConcentratedPosterior
@@ -13,10 +14,12 @@ from discreet.mechanisms.diffused import DiffusedPosterior
 from discreet.mechanisms.direct import DirectPosterior
 from discreet.mechanisms.noisy_statistics import NOISES, NoisyStatistics
 from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.planning.imagined import cases
 from discreet.planning.inverse import epsilon_for, n_for, public_records_for
 from discreet.planning.prediction import Prediction, checked_reading, predict, predicted
 from discreet.planning.progress import steps
+from discreet.planning.refusal import Refusal
 from discreet.planning.split import Question, optimal_weights, split, zcdp_within
 from discreet.privacy.certified import PrecisionError
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.mechanisms.mechanism import Mechanism
+    from discreet.planning.regression import RegressionPlan
     from discreet.privacy.certified import Exact
     from discreet.privacy.guarantee import Guarantee
 
@@ -40,6 +44,7 @@ __all__ = [
     "n_for",
     "optimal_weights",
     "plan",
+    "plan_family",
     "predict",
     "public_records_for",
     "split",
@@ -48,15 +53,6 @@ __all__ = [
 
 # What a plan may be ranked by, least first; a row without the number (one draw has no width) comes last.
 CRITERIA = ("error", "absolute", "honest_width", "width", "kl")
-
-
-@final
-@dataclass(frozen=True)
-class Refusal:
-    """A mechanism that cannot meet the target, and why."""
-
-    name: str
-    reason: str
 
 
 @final
@@ -110,7 +106,36 @@ class Plan:
         }
 
 
-def plan(
+@overload
+def plan(model: Family, n: int, target: Guarantee, **options: Any) -> Plan: ...  # noqa: ANN401
+@overload
+def plan(model: GeneralizedLinear, n: int, target: Guarantee, **options: Any) -> RegressionPlan: ...  # noqa: ANN401
+def plan(model: Family | GeneralizedLinear, n: int, target: Guarantee, **options: Any) -> Plan | RegressionPlan:  # noqa: ANN401
+    """Predict every mechanism at the target, over imagined data; reads nothing and spends nothing.
+
+    Options of a family: those of `plan_family`; of a regression: those of `plan_regression`.
+    """
+    return planned(model, n, target, **options)
+
+
+@singledispatch
+def planned(model: object, n: int, target: Guarantee, **options: Any) -> Any:  # noqa: ANN401
+    del n, target, options
+    raise TypeError(
+        f"plans are made for families and regressions, not yet for {type(model).__name__}; what noise a model "
+        "of counts would get is NoisyCounts.calibrate(model.bind({…}), n=, target=).scales, which costs nothing"
+    )
+
+
+@planned.register(GeneralizedLinear)
+def _(model: GeneralizedLinear, n: int, target: Guarantee, **options: Any) -> RegressionPlan:  # noqa: ANN401
+    from discreet.planning.regression import plan_regression  # noqa: PLC0415 - loaded on use
+
+    return plan_regression(model, n, target, **options)
+
+
+@planned.register(Family)
+def plan_family(
     model: Family,
     n: int,
     target: Guarantee,
@@ -133,11 +158,6 @@ def plan(
     """
     if rank_by not in CRITERIA:
         raise ValueError(f"rank_by must be one of {', '.join(CRITERIA)}; got {rank_by!r}")
-    if not isinstance(model, Family):
-        raise TypeError(
-            f"plans are made for families, not yet for {type(model).__name__}; what noise a model of counts "
-            "would get is NoisyCounts.calibrate(model.bind({…}), n=, target=).scales, which costs nothing"
-        )
     nodes = cases(model, n, truth=truth, public_sample=public_sample, simulations=simulations, seed=seed)
     exact = predicted(None, nodes, level, coordinates)
     rows, refused = [], []

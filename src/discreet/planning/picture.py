@@ -15,16 +15,8 @@ COLOURS = {"draw": "#0072B2", "noisy": "#009E73", "exact": "#333333", "naive": "
 
 def draw(plan: Plan, path: str | Path) -> Path:
     """Write the picture in the format that the path's ending names."""
-    try:
-        import matplotlib as mpl  # noqa: PLC0415 - heavy, on use
-    except ImportError:
-        raise ImportError("a picture needs matplotlib: pip install 'discreet[plots]'") from None
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    del mpl
     rows = plan.rows
-    figure = Figure(figsize=(11, 2.1 + 0.5 * max(len(rows), 2)), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
+    figure, (left, right) = new_figure(max(len(rows), 2))
     _errors(left, plan)
     _widths(right, plan)
     left.set_yticks(range(len(rows)), [_tick(row) for row in rows])
@@ -42,6 +34,20 @@ def draw(plan: Plan, path: str | Path) -> Path:
     return Path(path)
 
 
+def new_figure(rows: int) -> tuple[Any, tuple[Any, Any]]:
+    """Return a figure of two panels that share their rows."""
+    try:
+        import matplotlib as mpl  # noqa: PLC0415 - heavy, on use
+    except ImportError:
+        raise ImportError("a picture needs matplotlib: pip install 'discreet[plots]'") from None
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    del mpl
+    figure = Figure(figsize=(11, 2.1 + 0.5 * rows), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    return figure, (left, right)
+
+
 def _tick(row: Prediction) -> str:
     return f"{row.name}\n{row.knob} = {row.value:.4g}"
 
@@ -57,7 +63,7 @@ def _errors(axes: Any, plan: Plan) -> None:  # noqa: ANN401 - matplotlib's
     axes.axvline(plan.exact.error, color=COLOURS["exact"], ls="--", lw=1.3)
     axes.set(xlabel="root mean square error of the released point", xlim=(0, None))
     axes.set_title("dashed: exact posterior mean; white bar: mean absolute error", fontsize=9)
-    _frame(axes)
+    frame(axes)
 
 
 def _widths(axes: Any, plan: Plan) -> None:  # noqa: ANN401
@@ -78,10 +84,10 @@ def _widths(axes: Any, plan: Plan) -> None:  # noqa: ANN401
     longest = max([row.honest_width for row in plan.rows] + [plan.exact.honest_width])
     axes.set(xlabel=f"width of a {plan.level:.0%} interval", xlim=(0, 1.3 * longest))
     axes.set_title("bar: honest interval; orange: naive credible interval", fontsize=9)
-    _frame(axes)
+    frame(axes)
 
 
-def _frame(axes: Any) -> None:  # noqa: ANN401
+def frame(axes: Any) -> None:  # noqa: ANN401
     axes.grid(axis="x", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 from discreet.planning.prediction import ONE_DRAW
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from discreet.planning import Plan
     from discreet.planning.prediction import Prediction
+    from discreet.planning.refusal import Refusal
 
 HEAD = (
     "mechanism",
@@ -28,8 +31,13 @@ LINE = 100
 
 def table(plan: Plan) -> str:
     """Rows best first, then the exact posterior, then what cannot meet the target and why."""
-    cells = [HEAD, *(_cells(row) for row in (*plan.rows, plan.exact))]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(HEAD))]
+    body = aligned([HEAD, *(_cells(row) for row in (*plan.rows, plan.exact))])
+    return "\n".join(line.rstrip() for line in [*_title(plan), *body, *refusals(plan.refused)])
+
+
+def aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
+    """Lay out a head, rows and a last row apart; the first two columns to the left."""
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     lines = [
         "  ".join(
             c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
@@ -37,8 +45,7 @@ def table(plan: Plan) -> str:
         for row in cells
     ]
     rule = "─" * len(lines[0])
-    body = [lines[0], rule, *lines[1:-1], rule, lines[-1]]
-    return "\n".join(line.rstrip() for line in [*_title(plan), *body, *_refusals(plan)])
+    return [lines[0], rule, *lines[1:-1], rule, lines[-1]]
 
 
 def _title(plan: Plan) -> list[str]:
@@ -61,8 +68,8 @@ def _cells(row: Prediction) -> tuple[str, ...]:
     )
 
 
-def _refusals(plan: Plan) -> list[str]:
-    lines = ["", "cannot meet the target:"] if plan.refused else []
-    for refusal in plan.refused:
+def refusals(refused: Sequence[Refusal]) -> list[str]:
+    lines = ["", "cannot meet the target:"] if refused else []
+    for refusal in refused:
         lines += textwrap.wrap(f"  {refusal.name}: {refusal.reason}", LINE, subsequent_indent="    ")
     return lines
