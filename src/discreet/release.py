@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from discreet.mechanisms.noisy_cells import NoisyCells
     from discreet.mechanisms.noisy_moments import NoisyMoments
     from discreet.mechanisms.noisy_release import NoisyRelease
-
     from discreet.privacy.guarantee import Guarantee, Relation
     from discreet.receipts import Receipt
     from discreet.report import LedgerView

@@ -19,7 +19,6 @@ from discreet.inference.draws import Draws
 from discreet.mechanisms.noisy_cells import NoisyCells
 from discreet.mechanisms.noisy_moments import NoisyMoments
 from discreet.mechanisms.noisy_release import NoisyRelease
-
 from discreet.models.design import Feature
 from discreet.models.margin_losses import LOSSES, MarginLoss
 from discreet.models.registry import MODELS, REGRESSIONS

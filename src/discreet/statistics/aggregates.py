@@ -115,10 +115,9 @@ def _records(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 
 
 
 def _signed_moments(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401
-    from discreet.statistics.design import designed  # noqa: PLC0415
     from discreet.statistics.signed_moments import signed  # noqa: PLC0415
 
-    return signed(designed(table, model)[0], model, n)
+    return signed(table, model, n)
 
 
 def _cells(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401, ARG001 - a CountModel
