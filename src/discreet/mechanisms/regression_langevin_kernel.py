@@ -101,7 +101,7 @@ def add_gradient(rows: Floats, s: Floats, total: Floats) -> None:
 def logistic_steps(  # noqa: PLR0917 - numba takes flat arguments
     rows: Floats, answers: Floats, w: Floats, noise: Floats, settings: tuple[float, ...], series: Floats
 ) -> None:
-    """Step to round_g(w − hmw − hρΣ∇ℓ) + noise, kept in the box; w is chains × d, noise steps × chains × d."""
+    """Step to round_g(w − hmw − hρΣ∇ℓ) + noise, in the box; w is chains × d, noise steps × chains × d."""
     pull, push, box, grid = settings
     s, power, total = np.empty(rows.shape[2]), np.empty(rows.shape[2]), np.empty(w.shape)
     bits = power.view(np.int64)
