@@ -47,6 +47,11 @@ PROFILE_FACTOR = {
     "tiered_gaussian": EXACT,
     "tiered_gaussian/outer": EXACT,
     "noisy_projected_sgd": 1.001,  # rounding is paid for
+    "direct_regression": EXACT,
+    "diffused_regression": EXACT,
+    "concentrated_regression": EXACT,
+    "regression_draws": EXACT,
+    "tuned_regression": 4.5,  # a logistic gradient is below its bound, and the cap costs 1/16
     "barker": EXACT,
     "metropolis": EXACT,
     "mixture_gibbs": 6,  # three blocks are charged one after the other, at their worst priors

@@ -12,6 +12,7 @@ from discreet.audit.cases_median import MEDIAN_CASES
 from discreet.audit.cases_network import NETWORK_CASES
 from discreet.audit.cases_noise import NOISE_CASES
 from discreet.audit.cases_posterior import POSTERIOR_CASES
+from discreet.audit.cases_regression import REGRESSION_CASES
 from discreet.audit.cases_statistics import STATISTIC_CASES
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ CASES: dict[str, Callable[[], Case]] = {
     **CHOICE_CASES,
     **MEDIAN_CASES,
     **POSTERIOR_CASES,
+    **REGRESSION_CASES,
     **STATISTIC_CASES,
     **COUNT_CASES,
     **NETWORK_CASES,

@@ -13,6 +13,7 @@ from discreet.audit.zoo_median import MEDIAN_TWINS
 from discreet.audit.zoo_network import NETWORK_TWINS
 from discreet.audit.zoo_noise import NOISE_TWINS
 from discreet.audit.zoo_posterior import POSTERIOR_TWINS
+from discreet.audit.zoo_regression import REGRESSION_TWINS
 
 if TYPE_CHECKING:
     from discreet.audit.twin import Twin
@@ -23,6 +24,7 @@ TWINS: dict[str, Twin] = {
     **CHOICE_TWINS,
     **MEDIAN_TWINS,
     **POSTERIOR_TWINS,
+    **REGRESSION_TWINS,
     **COUNT_TWINS,
     **NETWORK_TWINS,
     **MCMC_TWINS,

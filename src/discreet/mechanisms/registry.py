@@ -42,6 +42,11 @@ _HOME = {
     "ornstein_uhlenbeck": "diffusion:OrnsteinUhlenbeck",
     "tiered_gaussian": "diffusion:TieredGaussian",
     "noisy_projected_sgd": "noisy_projected_sgd:NoisyProjectedSGD",
+    "direct_regression": "regression_draw:DirectRegression",
+    "diffused_regression": "regression_draw:DiffusedRegression",
+    "concentrated_regression": "regression_draw:ConcentratedRegression",
+    "tuned_regression": "regression_draw:TunedRegression",
+    "regression_draws": "regression_draw:RegressionDraws",
 }
 # What privatise may be asked for, by what it is the posterior of; the default first.
 OF_FAMILIES = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")

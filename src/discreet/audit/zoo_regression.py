@@ -1,0 +1,132 @@
+"""Broken twins of the regression draws: BROKEN ON PURPOSE, never for use."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.audit import profiles
+from discreet.audit.case import Case
+from discreet.audit.cases_regression import (
+    LINEAR,
+    ONE,
+    OTHER,
+    SIX,
+    TUNED,
+    Line,
+    linear_case,
+    logistic_case,
+    walk,
+)
+from discreet.audit.twin import BOTH, Twin
+from discreet.mechanisms.regression_draw import ConcentratedRegression, DiffusedRegression, DirectRegression
+from discreet.sampling import exact
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.audit.case import Runs
+    from discreet.mechanisms.regression_langevin import LangevinRun
+    from discreet.models.margin_losses import Floats
+    from discreet.sampling.source import Source
+
+N = len(ONE)
+
+
+def line_path(run: LangevinRun, slope: float, noise: Fraction) -> Runs:
+    """Every iterate of a linear loss with noise of variance noise·h, one row a run."""
+    h, s = run.step, 1 - float(run.step * run.strength)
+
+    def paths(size: int, source: Source) -> Floats:
+        drawn = exact.normal(source, 0, noise * h, size * run.steps, run.grid).reshape(size, run.steps)
+        w, path = np.zeros(size), np.empty((size, run.steps))
+        for k in range(run.steps):
+            w = s * w - float(h * run.weight) * slope + drawn[:, k]
+            path[:, k] = w
+        return path
+
+    return paths
+
+
+def one_record_moves_once() -> Case:
+    """Δ = c claimed for a substitution, which takes one gradient away and adds another: 2c."""
+    name = "direct_regression/one_record_moves_once"
+    mechanism = DirectRegression(LINEAR, n=N)
+    chain = walk(mechanism).chain
+    claim = replace(chain, gradient=Fraction(chain.gradient) / 2).guarantee()
+    return replace(linear_case(name, mechanism), claim=claim)
+
+
+def half_the_noise() -> Case:
+    """√h ξ in place of √(2h) ξ."""
+    mechanism, epsilon = DiffusedRegression(LINEAR, n=N, rho=1), 0.5
+    run = walk(mechanism)
+    line = Line.of(run, noise=1.0)
+    event = line.beyond(epsilon, line.mu)
+    return Case(
+        "diffused_regression/half_the_noise",
+        mechanism.guarantee,
+        epsilon,
+        line_path(run, ONE[0], Fraction(1)),
+        line_path(run, OTHER[0], Fraction(1)),
+        lambda y: event(y[:, -1:]),
+        profiles.normal(line.mu),
+    )
+
+
+def every_iterate() -> Case:
+    """Release the whole path under the promise of its last point: every step shows its own shift."""
+    mechanism, epsilon = ConcentratedRegression(LINEAR, n=N, m=20), 0.5
+    run = walk(mechanism)
+    h, s = float(run.step), 1 - float(run.step * run.strength)
+    mu = 2 * math.sqrt(run.steps * h / 2) * float(run.weight)
+
+    def event(y: Floats) -> NDArray[np.bool_]:
+        steps = y - s * np.concatenate([np.zeros((len(y), 1)), y[:, :-1]], axis=1)
+        return np.asarray(steps.sum(axis=1) / math.sqrt(2 * h * run.steps) > epsilon / mu)
+
+    return Case(
+        "concentrated_regression/every_iterate",
+        mechanism.guarantee,
+        epsilon,
+        line_path(run, ONE[0], Fraction(2)),
+        line_path(run, OTHER[0], Fraction(2)),
+        event,
+        profiles.normal(mu),
+    )
+
+
+def record_counts_in_full() -> Case:
+    """Claim ρ = ¼ and weigh records ¾."""
+    honest = logistic_case("tuned_regression/record_counts_in_full", TUNED, (1.0, *SIX), SIX)
+    return replace(honest, claim=replace(TUNED, rho=0.25).guarantee)
+
+
+def four_for_the_price_of_one() -> Case:
+    """Four draws under the guarantee of one: μ doubles."""
+    mechanism = DirectRegression(LINEAR, n=N)
+    honest = linear_case("regression_draws/price_of_one", mechanism, draws=4)
+    return replace(honest, claim=mechanism.guarantee)
+
+
+REGRESSION_TWINS: dict[str, Twin] = {
+    "direct_regression/one_record_moves_once": Twin(
+        "direct_regression", "Δ = c claimed for a substitution, which moves 2c", BOTH, one_record_moves_once
+    ),
+    "diffused_regression/half_the_noise": Twin(
+        "diffused_regression", "noise of variance h in place of 2h", BOTH, half_the_noise
+    ),
+    "concentrated_regression/every_iterate": Twin(
+        "concentrated_regression", "every iterate released at the price of the last", BOTH, every_iterate
+    ),
+    "tuned_regression/record_counts_in_full": Twin(
+        "tuned_regression", "ρ = ¾ under the claim for ρ = ¼", BOTH, record_counts_in_full
+    ),
+    "regression_draws/price_of_one": Twin(
+        "regression_draws", "four draws under the guarantee of one", BOTH, four_for_the_price_of_one
+    ),
+}
