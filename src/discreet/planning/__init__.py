@@ -110,7 +110,9 @@ class Plan:
 def plan(model: Family, n: int, target: Guarantee, **options: Any) -> Plan: ...  # noqa: ANN401
 @overload
 def plan(model: GeneralizedLinear, n: int, target: Guarantee, **options: Any) -> RegressionPlan: ...  # noqa: ANN401
-def plan(model: Family | GeneralizedLinear, n: int, target: Guarantee, **options: Any) -> Plan | RegressionPlan:  # noqa: ANN401
+def plan(
+    model: Family | GeneralizedLinear, n: int, target: Guarantee, **options: Any
+) -> Plan | RegressionPlan:  # noqa: ANN401
     """Predict every mechanism at the target, over imagined data; reads nothing and spends nothing.
 
     Options of a family: those of `plan_family`; of a regression: those of `plan_regression`.

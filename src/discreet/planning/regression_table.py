@@ -1,0 +1,56 @@
+"""A plan of a regression as aligned text."""
+
+from __future__ import annotations
+
+import textwrap
+from math import isnan
+from typing import TYPE_CHECKING
+
+from discreet.planning.prediction import ONE_DRAW
+from discreet.planning.regression_worlds import error_name
+from discreet.planning.table import LINE, aligned, refusals
+
+if TYPE_CHECKING:
+    from discreet.planning.regression import RegressionPlan, RegressionPrediction
+
+
+def table(plan: RegressionPlan) -> str:
+    """Rows best first, then the posterior without privacy, what cannot meet the target, what not to trust."""
+    head = ("mechanism", "knobs", error_name(plan.model), "log loss", "rms of w", "width", "covers")
+    body = aligned([head, *(_cells(row) for row in (*plan.rows, plan.exact))])
+    lines = [*_title(plan), *body, *refusals(plan.refused), *_ending(plan)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _title(plan: RegressionPlan) -> list[str]:
+    d = plan.model.dimension
+    expected = (
+        f"expected over {plan.exact.replicates} imagined data sets, {plan.assumed}; "
+        f"{plan.level:.0%} intervals; ranked by {plan.ranked_by}"
+    )
+    return [
+        *textwrap.wrap(f"{plan.model!r}, {d} weights, n = {plan.n}, target {plan.target!r}", LINE),
+        *textwrap.wrap(expected, LINE),
+        "",
+    ]
+
+
+def _cells(row: RegressionPrediction) -> tuple[str, ...]:
+    return (
+        row.name,
+        row.knobs,
+        f"{row.error:.4g}" + ("" if isnan(row.error_se) else f" ± {row.error_se:.1g}"),
+        f"{row.log_loss:.4g}",
+        f"{row.rms:.3g}",
+        ONE_DRAW if row.width is None else f"{row.width:.3g}",
+        "—" if row.coverage is None else f"{row.coverage:.0%}",
+    )
+
+
+def _ending(plan: RegressionPlan) -> list[str]:
+    lines = [""]
+    if plan.rows:
+        lines.append(f"recommended: mechanism={plan.recommended!r}")
+    for caution in plan.cautions:
+        lines += textwrap.wrap(f"CAUTION {caution}", LINE, subsequent_indent="    ")
+    return lines
