@@ -12,6 +12,7 @@ import numpy as np
 from discreet.audit import profiles
 from discreet.audit.case import Case
 from discreet.audit.cases_regression import (
+    LINE,
     LINEAR,
     ONE,
     OTHER,
@@ -20,6 +21,7 @@ from discreet.audit.cases_regression import (
     Line,
     linear_case,
     logistic_case,
+    one_weight,
     walk,
 )
 from discreet.audit.twin import BOTH, Twin
@@ -80,7 +82,8 @@ def half_the_noise() -> Case:
 
 def every_iterate() -> Case:
     """Release the whole path under the promise of its last point: every step shows its own shift."""
-    mechanism, epsilon = ConcentratedRegression(LINEAR, n=N, m=20), 0.5
+    model, epsilon = one_weight(Fraction(1, 2), loss=LINE), 0.5
+    mechanism = ConcentratedRegression(model, n=N, m=4)
     run = walk(mechanism)
     h, s = float(run.step), 1 - float(run.step * run.strength)
     mu = 2 * math.sqrt(run.steps * h / 2) * float(run.weight)
