@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.inference.hmm_blocked import backward, blocked, forward, in_log_space
+from discreet.inference.hmm_blocked import backward, blocked, forward, in_log_space, side_by_side
 from discreet.inference.hmm_collapsed import collapsed
 from discreet.inference.hmm_kernels import CUT, weights
 
@@ -97,17 +97,17 @@ def test_the_mixture_over_first_steps_matches_enumeration_of_the_model(reference
 
 # --- forward filtering, backward sampling ------------
 def explicit(seed, steps=4, states=3):
+    """A matrix, its transpose, and likelihoods of four chains (step, state, chain)"""
     rng = np.random.default_rng(seed)
     matrix = np.zeros((states + 1, 4))
     matrix[:, :states] = rng.dirichlet(np.ones(states), states + 1)
-    lik = np.zeros((2 * steps, 4))
-    lik[:, :states] = rng.uniform(0.05, 1, (2 * steps, states))
-    return rng, matrix, np.ascontiguousarray(matrix[:states, :].T[:states]), lik
+    lik = rng.uniform(0.05, 1, (steps, states, 4)).astype(np.float32)
+    return rng, matrix, padded(matrix[:states, :states].T), lik
 
 
 def path_law(matrix, lik, states=3):
     paths = np.array(list(itertools.product(range(states), repeat=len(lik))))
-    p = np.array([matrix[states, z[0]] * lik[0, z[0]] for z in paths])
+    p = np.array([matrix[states, z[0]] * float(lik[0, z[0]]) for z in paths])
     for t in range(1, len(lik)):
         p *= matrix[paths[:, t - 1], paths[:, t]] * lik[t, paths[:, t]]
     return paths, p / p.sum()
@@ -115,19 +115,20 @@ def path_law(matrix, lik, states=3):
 
 def padded(transposed):
     out = np.zeros((3, 4))
-    out[:, :3] = transposed[:, :3]
+    out[:, :3] = transposed
     return out
 
 
 def test_filter_is_exact():
-    _, matrix, _, lik = explicit(3)
-    filtered = np.zeros_like(lik)
-    forward(lik, 0, 4, 4, matrix, filtered)
-    for first in (0, 4):
+    _, matrix, transposed, lik = explicit(3)
+    filtered, totals = np.zeros(lik.shape), np.zeros((4, 4))
+    least = forward(lik, matrix, transposed, filtered, totals)
+    assert least == totals.min()
+    for chain in range(4):
         for t in range(4):
-            paths, p = path_law(matrix, lik[first : first + t + 1])
+            paths, p = path_law(matrix, lik[: t + 1, :, chain])
             wanted = [p[paths[:, -1] == k].sum() for k in range(3)]
-            got = filtered[first + t, :3] / filtered[first + t].sum()
+            got = filtered[t, :, chain] / totals[t, chain]
             assert got == pytest.approx(wanted, abs=1e-14)
 
 
@@ -135,19 +136,36 @@ def test_filter_is_exact():
 def test_paths_drawn_backwards_follow_the_exact_law(way):
     # χ² over 81 paths; accepts the truth with probability 1 − 1e-4, and rejects another transition matrix
     rng, matrix, transposed, lik = explicit(4)
-    filtered, z, draws = np.zeros_like(lik), np.zeros(8, dtype=np.int64), np.zeros(81)
-    forward(lik, 0, 4, 4, matrix, filtered)
+    filtered, totals = np.zeros(lik.shape), np.zeros((4, 4))
+    z, draws, chain = np.zeros(4, dtype=np.int64), np.zeros(81), 2
+    forward(lik, matrix, transposed, filtered, totals)
+    scores = np.log(lik[:, :, chain]).astype(np.float32)
     for _ in range(8000):
         if way == "floats":
-            backward(rng, filtered, 0, 4, padded(transposed), z)
+            backward(rng, lik, transposed, filtered, totals, chain, z)
         else:
-            in_log_space(rng, np.log(np.maximum(lik, 1e-30)).astype(np.float32), 0, 4, matrix, z)
-        draws[z[:4] @ [27, 9, 3, 1]] += 1
-    _, p = path_law(matrix, lik[:4])
-    _, other = path_law(explicit(5)[1], lik[:4])
+            in_log_space(rng, scores, 0, 4, matrix, z)
+        draws[z @ [27, 9, 3, 1]] += 1
+    _, p = path_law(matrix, lik[:, :, chain])
+    _, other = path_law(explicit(5)[1], lik[:, :, chain])
     limit = 133.1  # the 1 − 1e-4 quantile of χ²₈₀
     assert ((draws - 8000 * p) ** 2 / (8000 * p)).sum() < limit
     assert ((draws - 8000 * other) ** 2 / (8000 * other)).sum() > 10 * limit
+
+
+@pytest.mark.parametrize("chains", [1, 3, 4, 6])
+def test_any_number_of_chains_goes_by_fours(chains):
+    # cells whose scores leave one state only: every chain is found where it is, the last four not being full
+    rng = np.random.default_rng(6)
+    truth, steps = rng.integers(0, 3, (chains, 200)), 200  # more steps than one block of likelihoods
+    scores = np.full((truth.size, 4), -60.0, dtype=np.float32)
+    scores[np.arange(truth.size), truth.ravel()] = 0.0
+    matrix = np.zeros((4, 4))
+    matrix[:, :3] = 1 / 3
+    z = np.zeros(truth.size, dtype=np.int64)
+    room = np.zeros((steps, 3, 4), dtype=np.float32), np.zeros((steps, 3, 4)), np.zeros((steps, 4))
+    blocked(rng, scores, room[0], chains, matrix, padded(matrix[:3, :3].T), room[1], room[2], z)
+    assert np.array_equal(z, truth.ravel())
 
 
 def test_scores_too_far_apart_for_floats_go_through_logarithms():
@@ -157,12 +175,13 @@ def test_scores_too_far_apart_for_floats_go_through_logarithms():
     matrix[:, :3] = [[1, 1e-300, 1e-300], [1e-300, 1, 1e-300], [1e-300, 1e-300, 1], [1e-300, 1, 1e-300]]
     scores = np.zeros((steps, 4), dtype=np.float32)
     scores[:, 0] = 300.0  # e^900 in total against one transition of 1e-300 = e^-691
-    likelihoods, filtered = np.zeros((steps, 4), dtype=np.float32), np.zeros((steps, 4))
-    weights(scores, states, likelihoods)
-    assert likelihoods[0, 1] == 0.0  # cut
-    z = np.ones(steps, dtype=np.int64)
+    likelihoods, filtered = np.zeros((steps, states, 4), dtype=np.float32), np.zeros((steps, states, 4))
+    side_by_side(scores, 0, 1, likelihoods)
+    assert (likelihoods[:, 0] == 1.0).all()
+    assert (likelihoods[:, 1:] == 0.0).all()  # cut
+    z, totals = np.ones(steps, dtype=np.int64), np.zeros((steps, 4))
     transposed = padded(matrix[:3, :3].T)
-    blocked(np.random.default_rng(0), scores, likelihoods, 1, matrix, transposed, filtered, z)
+    blocked(np.random.default_rng(0), scores, likelihoods, 1, matrix, transposed, filtered, totals, z)
     assert z.tolist() == [0, 0, 0]
 
 

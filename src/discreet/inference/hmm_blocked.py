@@ -15,7 +15,7 @@ from discreet.inference.hmm_kernels import LEAST, TINY, exponentials, log_pick
 if TYPE_CHECKING:
     from discreet.inference.hmm_kernels import Floats, Integers, Singles
 
-PIECE = 4096  # exponentials taken while they are in the cache
+BLOCK = 128  # steps worked on while they are in the cache
 
 
 @kernel
@@ -39,27 +39,30 @@ def draw_transitions(
 def side_by_side(scores: Singles, r: int, chains: int, likelihoods: Singles) -> None:
     """P_{t,k} = exp(E_{t,k} − max_k E_{t,k}) of chains r … r+3; the last chain again where there is none"""
     steps, states, lanes = likelihoods.shape
-    for lane in range(lanes):
-        first = min(r + lane, chains - 1) * steps
-        for t in range(steps):
-            top = scores[first + t, 0]
-            for k in range(1, states):
-                top = max(top, scores[first + t, k])
-            for k in range(states):
-                likelihoods[t, k, lane] = scores[first + t, k] - top
-    flat = likelihoods.reshape(likelihoods.size)
-    integers = np.empty(min(PIECE, flat.size), dtype=np.int32)
+    row = states * lanes
+    shifted = np.empty((BLOCK, states, lanes), dtype=np.float32)
+    integers = np.empty(BLOCK * row, dtype=np.int32)
     powers = integers.view(np.float32)
-    for start in range(0, flat.size, PIECE):
-        piece = flat[start : start + PIECE]
-        exponentials(piece, integers[: piece.size], powers[: piece.size], piece)
+    for start in range(0, steps, BLOCK):
+        rows = min(BLOCK, steps - start)
+        for lane in range(lanes):
+            first = min(r + lane, chains - 1) * steps + start
+            for i in range(rows):
+                top = scores[first + i, 0]
+                for k in range(1, states):
+                    top = max(top, scores[first + i, k])
+                for k in range(states):
+                    shifted[i, k, lane] = scores[first + i, k] - top
+        size = rows * row
+        out = likelihoods[start : start + rows].reshape(size)
+        exponentials(shifted[:rows].reshape(size), integers[:size], powers[:size], out)
 
 
 @kernel_in_fours
 def forward(
     likelihoods: Singles, matrix: Floats, transposed: Floats, filtered: Floats, totals: Floats
 ) -> float:
-    """f_t(k) ∝ P_{t,k} Σ_j f_{t−1}(j) A_{j,k} of four chains, which are the last axis; returns min Σ_k f_t(k)"""
+    """f_t(k) ∝ P_{t,k} Σ_j f_{t−1}(j) A_{j,k} of four chains, the last axis; returns the least Σ_k f_t(k)"""
     steps, states, _ = filtered.shape
     t0, t1, t2, t3 = 1.0, 1.0, 1.0, 1.0
     least = math.inf
