@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning.regression import RegressionPlan
+    from discreet.planning.regression_prediction import RegressionPlan
     from discreet.privacy.certified import Exact
     from discreet.privacy.guarantee import Guarantee
 
@@ -112,20 +112,21 @@ def plan(model: Family, n: int, target: Guarantee, **options: Any) -> Plan: ... 
 def plan(model: GeneralizedLinear, n: int, target: Guarantee, **options: Any) -> RegressionPlan: ...  # noqa: ANN401
 def plan(
     model: Family | GeneralizedLinear, n: int, target: Guarantee, **options: Any
-) -> Plan | RegressionPlan:  # noqa: ANN401
+) -> Plan | RegressionPlan:
     """Predict every mechanism at the target, over imagined data; reads nothing and spends nothing.
 
     Options of a family: those of `plan_family`; of a regression: those of `plan_regression`.
     """
-    return planned(model, n, target, **options)
+    made: Plan | RegressionPlan = planned(model, n, target, **options)
+    return made
 
 
 @singledispatch
 def planned(model: object, n: int, target: Guarantee, **options: Any) -> Any:  # noqa: ANN401
     del n, target, options
     raise TypeError(
-        f"plans are made for families and regressions, not yet for {type(model).__name__}; what noise a model "
-        "of counts would get is NoisyCounts.calibrate(model.bind({…}), n=, target=).scales, which costs nothing"
+        f"plans are made for families and regressions, not for {type(model).__name__}; what noise a model of "
+        "counts would get is NoisyCounts.calibrate(model.bind({…}), n=, target=).scales, which costs nothing"
     )
 
 

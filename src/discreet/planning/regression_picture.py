@@ -10,7 +10,7 @@ from discreet.planning.picture import COLOURS, frame, new_figure
 from discreet.planning.regression_worlds import error_name
 
 if TYPE_CHECKING:
-    from discreet.planning.regression import RegressionPlan, RegressionPrediction
+    from discreet.planning.regression_prediction import RegressionPlan, RegressionPrediction
 
 
 def draw(plan: RegressionPlan, path: str | Path) -> Path:

@@ -11,7 +11,7 @@ from discreet.planning.regression_worlds import error_name
 from discreet.planning.table import LINE, aligned, refusals
 
 if TYPE_CHECKING:
-    from discreet.planning.regression import RegressionPlan, RegressionPrediction
+    from discreet.planning.regression_prediction import RegressionPlan, RegressionPrediction
 
 
 def table(plan: RegressionPlan) -> str:
@@ -50,7 +50,12 @@ def _cells(row: RegressionPrediction) -> tuple[str, ...]:
 def _ending(plan: RegressionPlan) -> list[str]:
     lines = [""]
     if plan.rows:
-        lines.append(f"recommended: mechanism={plan.recommended!r}")
+        lines += textwrap.wrap(f"recommended: mechanism={plan.recommended!r}{_others(plan)}", LINE)
     for caution in plan.cautions:
         lines += textwrap.wrap(f"CAUTION {caution}", LINE, subsequent_indent="    ")
     return lines
+
+
+def _others(plan: RegressionPlan) -> str:
+    names = [row.name for row in plan.close if row.name != plan.recommended]
+    return f" (as good within the simulation's error: {', '.join(names)})" if names else ""

@@ -14,14 +14,12 @@ from discreet.models.regression_records import rows_of
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import ArrayLike
 
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.models.margin_losses import Floats
 
-TESTED = 2000  # rows that are predicted in each world
+TESTED = 1000  # rows that are predicted in each world
 SPREAD = 0.5  # of the standard design: rows of half the norm
 
 
@@ -63,9 +61,6 @@ class Worlds:
         rows = "x spherical Gaussian of half the norm" if self.rows is None else "x like the public sample"
         return f"{weights}, {rows}"
 
-    def __iter__(self) -> Iterator[World]:
-        return (self.world(i) for i in range(self.replicates))
-
     def world(self, i: int) -> World:
         rng = np.random.default_rng([self.seed, i])
         d, deviation = self.model.dimension, float(self.model.strength) ** -0.5
@@ -78,9 +73,10 @@ class Worlds:
 
     def _rows(self, rng: np.random.Generator, size: int) -> Floats:
         if self.rows is not None:
-            return self.rows[rng.integers(len(self.rows), size=size)]
+            return np.asarray(self.rows[rng.integers(len(self.rows), size=size)])
         p = len(self.model.design)
-        return SPREAD * float(self.model.norm) / p**0.5 * rng.standard_normal((size, p))
+        spread = SPREAD * float(self.model.norm) / p**0.5
+        return np.asarray(spread * rng.standard_normal((size, p)))
 
 
 def worlds(
@@ -120,17 +116,17 @@ def answered(loss: MarginLoss, margins: Floats, u: Floats) -> Floats:
     """Draw answers given margins, from uniforms."""
     del margins, u
     raise ValueError(
-        f"a plan draws answers from the model's law, and the loss {loss.name!r} names none; simulate your own "
-        "data and try the mechanisms on them: what is public costs nothing"
+        f"a plan draws answers from the model's law, and the loss {loss.name!r} names none; simulate your "
+        "own data and try the mechanisms on them: what is public costs nothing"
     )
 
 
-@answered.register
+@answered.register(Logistic)
 def _(loss: Logistic, margins: Floats, u: Floats) -> Floats:
     return np.where(u < loss.expected(margins), 1.0, -1.0)
 
 
-@answered.register
+@answered.register(ClippedPoisson)
 def _(loss: ClippedPoisson, margins: Floats, u: Floats) -> Floats:
     from scipy.stats import poisson  # noqa: PLC0415 - slow to load, and only for counts
 
@@ -146,7 +142,7 @@ def missed(loss: MarginLoss, predicted: Floats, truth: Floats) -> tuple[float, f
     return error, float(np.mean(predicted - truth * np.log(np.maximum(predicted, 1e-300))))
 
 
-@missed.register
+@missed.register(Logistic)
 def _(loss: Logistic, predicted: Floats, truth: Floats) -> tuple[float, float]:
     """How often the likelier label is wrong, and −E ln P(label)."""
     del loss
