@@ -7,10 +7,14 @@ import warnings
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.inference.cell_posteriors import named_draws
+from discreet.inference.coefficients import CoefficientDraws, NormalCoefficients
 from discreet.inference.draws import Draws
 from discreet.inference.parameters import named
 from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
@@ -26,7 +30,7 @@ PUBLIC_SEED = 20250101
 
 def inference_data(
     posterior: Any,  # noqa: ANN401 - a Family, Draws, or what a model of counts is read as
-    prior: Family | CountModel,
+    prior: Family | CountModel | GeneralizedLinear,
     *,
     draws: int = 1000,
     source: Source | None = None,
@@ -40,7 +44,7 @@ def inference_data(
 
 
 @singledispatch
-def _groups(prior: Any, posterior: Any, draws: int, source: Source) -> dict[str, dict[str, Floats]]:  # noqa: ANN401
+def _groups(prior: Any, posterior: Any, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
     """Variables by name, the chain first, in groups."""
     thetas = {"posterior": _thetas(posterior, draws, source), "prior": prior.sample(draws, source)}
     return {
@@ -50,12 +54,25 @@ def _groups(prior: Any, posterior: Any, draws: int, source: Source) -> dict[str,
 
 
 @_groups.register(CountModel)
-def _(prior: CountModel, posterior: Any, draws: int, source: Source) -> dict[str, dict[str, Floats]]:  # noqa: ANN401
+def _(prior: CountModel, posterior: Any, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
     """Take the prior as a group where the posterior can be had without data."""
     del prior
     groups = {"posterior": named_draws(posterior, draws, source)}
     without = getattr(posterior, "prior", None)
     return groups | ({"prior": named_draws(without(), draws, source)} if callable(without) else {})
+
+
+@_groups.register(GeneralizedLinear)
+def _(prior: GeneralizedLinear, posterior: Any, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
+    """Take the weights as one variable, by the name of each."""
+    d = prior.dimension
+    before = NormalCoefficients(prior, np.zeros(d), np.eye(d) / float(prior.strength))
+    return {
+        "posterior": {"weights": _thetas(posterior, draws, source)[None]},
+        "prior": {"weights": before.sample(draws, source)[None]},
+        "coords": {"weight": list(prior.names)},
+        "dims": {"weights": ["weight"]},
+    }
 
 
 @singledispatch
@@ -65,7 +82,8 @@ def _thetas(posterior: Any, draws: int, source: Source) -> Floats:  # noqa: ANN4
 
 
 @_thetas.register(Draws)
-def _(posterior: Draws, draws: int, source: Source) -> Floats:
+@_thetas.register(CoefficientDraws)
+def _(posterior: Draws | CoefficientDraws, draws: int, source: Source) -> Floats:
     del draws, source
     return posterior.sample()
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.report.cells import CellFindings
+from discreet.report.coefficients import CoefficientFindings
 from discreet.report.densities import density, drawn_on_prior
 from discreet.report.markup import Html, element, joined, paragraphs, table
 from discreet.report.numbers import NONE, decimals, places_for, shown, whole
@@ -56,9 +58,11 @@ class Findings:
     posterior: Summary
 
     @classmethod
-    def of(cls, release: Release) -> Findings | DrawnFindings | CellFindings:
-        if isinstance(release.model, CountModel):
-            return CellFindings.of(release)
+    def of(cls, release: Release) -> AnyFindings:
+        """Find the sections for what was fitted: a family's θ unless the model has its own."""
+        for kind, findings in OWN.items():
+            if isinstance(release.model, kind):
+                return findings.of(release)
         asked, prior, draws = subject(release), Summary.of(release.model), released_draws(release)
         if draws is not None:
             return DrawnFindings(release, asked, prior, draws)
@@ -169,6 +173,13 @@ class DrawnFindings:
 
     def next_record(self) -> Html:
         return paragraphs("A prediction needs the posterior, which was not released.")
+
+
+OWN: dict[type, type[CellFindings | CoefficientFindings]] = {
+    CountModel: CellFindings,
+    GeneralizedLinear: CoefficientFindings,
+}
+AnyFindings = Findings | DrawnFindings | CellFindings | CoefficientFindings
 
 
 # --- pictures ------------

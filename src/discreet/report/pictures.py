@@ -34,9 +34,11 @@ class Row:
     marks: tuple[float, ...]
 
 
-def forest(name: str, group: Group, prior: Summary, posterior: Summary) -> tuple[Html, bool]:
+def forest(
+    name: str, group: Group, prior: Summary, posterior: Summary, *, most: int = MOST_ROWS
+) -> tuple[Html, bool]:
     """Draw an interval for each coordinate, the prior's beneath it; and say whether a prior was cut."""
-    chosen = shown_first(group, posterior.mean, MOST_ROWS)
+    chosen = shown_first(group, posterior.mean, most)
     places = places_for(posterior.widths[chosen])
     rows = [
         Row(
@@ -54,10 +56,10 @@ def forest(name: str, group: Group, prior: Summary, posterior: Summary) -> tuple
     return _rows(name, group, rows, keys, limits), cut
 
 
-def drawn_rows(name: str, group: Group, prior: Summary, draws: Floats) -> Html:
+def drawn_rows(name: str, group: Group, prior: Summary, draws: Floats, *, most: int = MOST_ROWS) -> Html:
     """Draw what was released for each coordinate, on the prior's interval."""
     part = draws[:, group.first : group.stop]
-    chosen = shown_first(group, part.mean(axis=0), MOST_ROWS)
+    chosen = shown_first(group, part.mean(axis=0), most)
     places = places_for(prior.widths[chosen])
     rows = [
         Row(
@@ -99,6 +101,7 @@ def _rows(
         parts = [
             bottom_axis(across, bottom, 30, tick_teller(across, percent=group.percent), group.axis),
             legend(keys, 8, 16),
+            line(across.at(0), 30, across.at(0), bottom, "axis") if limits[0] < 0 < limits[1] else Html(""),
         ]
         parts += [_row(row, across, 34 + 40 * i, width) for i, row in enumerate(rows)]
         return bottom + 44, joined(parts)
