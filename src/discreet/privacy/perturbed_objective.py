@@ -108,13 +108,17 @@ class LogisticObjective(PerturbedObjective):
             if not self.others:
                 return self._at(Fraction(epsilon))
             integral = acb.integral(
-                lambda r, _: self._integrand(r, ball(epsilon)), self._lowest, 1, rel_tol=CLOSE, abs_tol=2.0**-400
+                lambda r, _: self._integrand(r, ball(epsilon)),
+                self._lowest,
+                1,
+                rel_tol=CLOSE,
+                abs_tol=2.0**-400,
             )
             return max(0.0, ceiling(integral.real))
 
     @property
     def _lowest(self) -> arb:
-        """r where the window begins: e₂ = s² under SUBSTITUTE, else 0."""
+        """R where the window begins: e₂ = s² under SUBSTITUTE, else 0."""
         return (ball(self.step) / ball(self.threshold)).sqrt() if self.relation is SUBSTITUTE else arb(0)
 
     def _at(self, epsilon: Fraction) -> float:
