@@ -148,7 +148,8 @@ def _newton(problem: Tilted, tolerance: float) -> tuple[Floats, bool]:
             return w, True
         fresh = hessian is None
         hessian = problem.hessian(w) if hessian is None else hessian
-        t, trial, tried = _step(problem, w, g, np.linalg.solve(hessian, g), shortest=SHORTEST if fresh else 1)
+        step: Floats = np.linalg.solve(hessian, g).astype(np.float64)
+        t, trial, tried = _step(problem, w, g, step, shortest=SHORTEST if fresh else 1)
         if t:
             shrunk = np.linalg.norm(tried) <= np.linalg.norm(g) / KEPT
             w, g, hessian = trial, tried, hessian if shrunk else None

@@ -1,8 +1,8 @@
 """A regularised fit whose objective is tilted by noise, and its noisy Hessian: one release, then free draws.
 
 What is ideal in the proof and not in a computer is paid for: the tilt is drawn on a grid, the minimum is
-found to a proved tolerance r, both move θ̃ by at most 9r/8, and Gaussian noise of its own small μ₃ hides that. The
-Hessian is taken at what was released, so it is a Gaussian mechanism given that.
+found to a proved tolerance r, both move θ̃ by at most 9r/8, and Gaussian noise of its own small μ₃ hides that.
+The Hessian is taken at what was released, so it is a Gaussian mechanism given that.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ _HOME = {
     "ornstein_uhlenbeck": "diffusion:OrnsteinUhlenbeck",
     "tiered_gaussian": "diffusion:TieredGaussian",
     "noisy_projected_sgd": "noisy_projected_sgd:NoisyProjectedSGD",
+    "objective_perturbation": "objective_perturbation:ObjectivePerturbation",
     "direct_regression": "regression_draw:DirectRegression",
     "diffused_regression": "regression_draw:DiffusedRegression",
     "concentrated_regression": "regression_draw:ConcentratedRegression",
