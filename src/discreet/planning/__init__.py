@@ -14,6 +14,7 @@ from discreet.mechanisms.diffused import DiffusedPosterior
 from discreet.mechanisms.direct import DirectPosterior
 from discreet.mechanisms.noisy_statistics import NOISES, NoisyStatistics
 from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
+from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.planning.imagined import cases
 from discreet.planning.inverse import epsilon_for, n_for, public_records_for
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.mechanisms.mechanism import Mechanism
+    from discreet.planning.counts import CountPlan
     from discreet.planning.regression_prediction import RegressionPlan
     from discreet.privacy.certified import Exact
     from discreet.privacy.guarantee import Guarantee
@@ -110,23 +112,22 @@ class Plan:
 def plan(model: Family, n: int, target: Guarantee, **options: Any) -> Plan: ...  # noqa: ANN401
 @overload
 def plan(model: GeneralizedLinear, n: int, target: Guarantee, **options: Any) -> RegressionPlan: ...  # noqa: ANN401
-def plan(
-    model: Family | GeneralizedLinear, n: int, target: Guarantee, **options: Any
-) -> Plan | RegressionPlan:
+@overload
+def plan(model: CountModel, n: int, target: Guarantee, **options: Any) -> CountPlan: ...  # noqa: ANN401
+def plan(model: Any, n: int, target: Guarantee, **options: Any) -> Any:
     """Predict every mechanism at the target, over imagined data; reads nothing and spends nothing.
 
-    Options of a family: those of `plan_family`; of a regression: those of `plan_regression`.
+    Options are those of `plan_family`; of a regression those of regression.plan_regression, and of a model of
+    counts those of counts.plan_counts.
     """
-    made: Plan | RegressionPlan = planned(model, n, target, **options)
-    return made
+    return planned(model, n, target, **options)
 
 
 @singledispatch
 def planned(model: object, n: int, target: Guarantee, **options: Any) -> Any:  # noqa: ANN401
     del n, target, options
     raise TypeError(
-        f"plans are made for families and regressions, not for {type(model).__name__}; what noise a model of "
-        "counts would get is NoisyCounts.calibrate(model.bind({…}), n=, target=).scales, which costs nothing"
+        f"plans are made for families, regressions and models of counts, not for {type(model).__name__}"
     )
 
 
@@ -135,6 +136,13 @@ def _(model: GeneralizedLinear, n: int, target: Guarantee, **options: Any) -> Re
     from discreet.planning.regression import plan_regression  # noqa: PLC0415 - loaded on use
 
     return plan_regression(model, n, target, **options)
+
+
+@planned.register(CountModel)
+def _(model: CountModel, n: int, target: Guarantee, **options: Any) -> CountPlan:  # noqa: ANN401
+    from discreet.planning.counts import plan_counts  # noqa: PLC0415 - loaded on use
+
+    return plan_counts(model, n, target, **options)
 
 
 @planned.register(Family)

@@ -65,3 +65,28 @@ LAW: dict[str, Callable[[float], tuple[Floats, Floats]]] = {
     "discrete_gaussian": _discrete_gaussian_law,
 }
 REACH: dict[str, float] = {"discrete_laplace": 70.0, "discrete_gaussian": 18.0}  # terms of a sum, in scales
+
+
+def deviation(noise: str, scale: float) -> float:
+    """Return the standard deviation; of the discrete Laplace √(2q)/(1 − q), q = e^{−1/scale}."""
+    return DEVIATION[noise](scale)
+
+
+def _discrete_laplace_deviation(scale: float) -> float:
+    q = np.exp(-1 / scale)
+    return float(np.sqrt(2 * q) / -np.expm1(-1 / scale))
+
+
+def _discrete_gaussian_deviation(scale: float) -> float:
+    if scale > WIDE:
+        return scale
+    support, mass = _discrete_gaussian_law(scale)
+    return float(np.sqrt(support**2 @ mass))
+
+
+DEVIATION: dict[str, Callable[[float], float]] = {
+    "laplace": lambda scale: float(np.sqrt(2.0)) * scale,
+    "gaussian": lambda scale: scale,
+    "discrete_laplace": _discrete_laplace_deviation,
+    "discrete_gaussian": _discrete_gaussian_deviation,
+}

@@ -35,8 +35,8 @@ def table(plan: Plan) -> str:
     return "\n".join(line.rstrip() for line in [*_title(plan), *body, *refusals(plan.refused)])
 
 
-def aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
-    """Lay out a head, rows and a last row apart; the first two columns to the left."""
+def aligned(cells: Sequence[tuple[str, ...]], *, apart: bool = True) -> list[str]:
+    """Lay out a head and rows, the last of them apart; the first two columns to the left."""
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     lines = [
         "  ".join(
@@ -45,7 +45,7 @@ def aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
         for row in cells
     ]
     rule = "─" * len(lines[0])
-    return [lines[0], rule, *lines[1:-1], rule, lines[-1]]
+    return [lines[0], rule, *lines[1:-1], *([rule] if apart else []), *lines[1:][-1:]]
 
 
 def _title(plan: Plan) -> list[str]:
