@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.noisy_cells import NoisyCells
     from discreet.mechanisms.noisy_moments import NoisyMoments
     from discreet.mechanisms.noisy_release import NoisyRelease
+    from discreet.mechanisms.perturbed_fit import PerturbedFit
     from discreet.privacy.guarantee import Guarantee, Relation
     from discreet.receipts import Receipt
     from discreet.report import LedgerView
@@ -43,7 +44,7 @@ class BrokenRelease(ValueError):  # noqa: N818 - what was found, in the user's w
 class Release:
     """A frozen record. Everything that is read from it is post-processing and costs nothing."""
 
-    value: NoisyRelease | NoisyCells | NoisyMoments | Draws
+    value: NoisyRelease | NoisyCells | PerturbedFit | NoisyMoments | Draws
     model: Any  # the prior: a Family, a CountModel or a GeneralizedLinear
     mechanism: str
     parameters: tuple[tuple[str, Any], ...]  # the knobs, as JSON values, by name

@@ -19,8 +19,9 @@ from discreet.inference.draws import Draws
 from discreet.mechanisms.noisy_cells import NoisyCells
 from discreet.mechanisms.noisy_moments import NoisyMoments
 from discreet.mechanisms.noisy_release import NoisyRelease
+from discreet.mechanisms.perturbed_fit import PerturbedFit
 from discreet.models.design import Feature
-from discreet.models.margin_losses import LOSSES, MarginLoss
+from discreet.models.margin_losses import LOSSES, MarginLoss, named_loss
 from discreet.models.registry import MODELS, REGRESSIONS
 from discreet.privacy.serial import from_json, number_from_json, number_to_json, to_json
 from discreet.receipts import Receipt
@@ -153,7 +154,7 @@ def _argument(kind: type, name: str, value: Any) -> Any:  # noqa: ANN401
 
 def _loss(data: Mapping[str, Any]) -> MarginLoss:
     kind = LOSSES[data["loss"]]
-    return kind(**{name: _argument(kind, name, value) for name, value in data.items() if name != "loss"})
+    return named_loss(**{name: _argument(kind, name, value) for name, value in data.items()})
 
 
 def _design(data: list[Mapping[str, Any]]) -> tuple[Feature, ...]:
@@ -204,6 +205,7 @@ def _(value: NoisyCells) -> Json:
     }
 
 
+@value_to_json.register(PerturbedFit)
 @value_to_json.register(NoisyMoments)
 def _(value: Any) -> Json:  # noqa: ANN401
     """Write every field but the model, which the release has."""
@@ -215,7 +217,7 @@ def _(value: Any) -> Json:  # noqa: ANN401
 def _regression(kind: type) -> Callable[[Mapping[str, Any], Any], Any]:
     def read(data: Mapping[str, Any], model: Any) -> Any:  # noqa: ANN401
         given = {name: part for name, part in data.items() if name not in {"kind", "guarantee"}}
-        numbers = {name: part if part in (None, True, False) else _rich(part) for name, part in given.items()}
+        numbers = {name: None if part is None else _tuples(_rich(part)) for name, part in given.items()}
         return kind(model=model, guarantee=from_json(data["guarantee"]), **numbers)
 
     return read
@@ -254,9 +256,10 @@ _VALUES: dict[str, Callable[[Mapping[str, Any], Any], Any]] = {
     "noisy_statistics": _noisy,
     "noisy_counts": _cells,
     "draws": _draws,
+    "perturbed_fit": _regression(PerturbedFit),
     "noisy_moments": _regression(NoisyMoments),
 }
-_KINDS: dict[type, str] = {NoisyMoments: "noisy_moments"}
+_KINDS: dict[type, str] = {PerturbedFit: "perturbed_fit", NoisyMoments: "noisy_moments"}
 
 
 # ── the release ─────────────────────────────────────────────────────────────────────────────────────

@@ -5,10 +5,23 @@ from fractions import Fraction
 import pytest
 
 from discreet.cli.errors import plain
-from discreet.cli.words import COUNTED, MECHANISMS, MODELS, OF_COUNTS, RELATIONS, assignments, one_of, promise
+from discreet.cli.words import (
+    COUNTED,
+    MECHANISMS,
+    MODELS,
+    OF_COUNTS,
+    OF_REGRESSIONS,
+    REGRESSIONS,
+    RELATIONS,
+    assignments,
+    one_of,
+    promise,
+)
 from discreet.families.registry import FAMILIES
 from discreet.mechanisms.registry import OF_COUNTS as REGISTERED_OF_COUNTS
+from discreet.mechanisms.registry import OF_REGRESSIONS as REGISTERED_OF_REGRESSIONS
 from discreet.models.registry import MODELS as COUNT_MODELS
+from discreet.models.registry import REGRESSIONS as REGISTERED_REGRESSIONS
 from discreet.privacy.guarantee import ADD_REMOVE, Relation
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privatise import POSTERIORS
@@ -19,6 +32,8 @@ def test_lists_for_completion_are_the_registries():
     assert set(MECHANISMS) == set(POSTERIORS)
     assert set(COUNTED) == set(COUNT_MODELS)
     assert set(OF_COUNTS) == set(REGISTERED_OF_COUNTS)
+    assert set(REGRESSIONS) == set(REGISTERED_REGRESSIONS)
+    assert tuple(OF_REGRESSIONS) == tuple(REGISTERED_OF_REGRESSIONS)
     assert set(RELATIONS) == {r.value for r in Relation}
 
 

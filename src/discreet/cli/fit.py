@@ -17,7 +17,16 @@ from discreet.cli import options as o
 from discreet.cli.job import Job, any_model_of, read_job, schema_of
 from discreet.cli.ledger import opened_ledger
 from discreet.cli.show import dump, note, waiting
-from discreet.cli.words import COUNTED, MECHANISMS, OF_COUNTS, one_of, promise, relation
+from discreet.cli.words import (
+    COUNTED,
+    MECHANISMS,
+    OF_COUNTS,
+    OF_REGRESSIONS,
+    REGRESSIONS,
+    one_of,
+    promise,
+    relation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,6 +91,9 @@ def fit(
           --prior alpha=1 --target pure:0.5 --ledger kept.db --out bands
       discreet fit adult.parquet --schema adult.toml --model naive_bayes \\
           --prior 'label="income", features=["education", "sex"]' --target pure:1 --ledger b.db --out income
+      discreet fit adult.parquet --schema adult.toml --model bayesian_logistic_regression \\
+          --prior 'target="income", features=["age", "sex"], labels=["<=50K", ">50K"], norm=1.5' \\
+          --target approx:1,1e-6 --ledger b.db --out weights
       discreet fit job.toml --out second-try
 
     \b
@@ -110,6 +122,12 @@ def fit(
       model = "naive_bayes"                       # mechanism = "noisy_counts" if left out
       prior = { label = "income", features = ["education", "sex"], prior = 1 }
       options = { noise = "discrete_gaussian", shares = [0.7, 0.3] }
+    So does a regression. Features are scaled to [-1, 1] by the schema's bounds, levels become indicators;
+    norm, how long a row may be, must be public; radius is a public guess of the length of the weights:
+      model = "bayesian_logistic_regression"      # mechanism = "objective_perturbation" if left out
+      prior = { target = "income", features = ["age", "sex"], labels = ["<=50K", ">50K"], norm = 1.5 }
+      mechanism = "tuned"                         # one draw of the weights, without intervals
+    Counts as answers are a generalized_linear with loss = { loss = "clipped_poisson", upper = 20 }.
 
     \b
     Exit codes: 0 released, 1 refused (nothing read), 2 bad input, 3 the engine failed, 4 interrupted.
@@ -121,7 +139,7 @@ def fit(
         "charge_id": charge_id, "note": note, "seed": seed, "derive": derive, "where": where,
     }  # fmt: skip
     job = read_job(data, given)
-    column_needed = () if job.model in COUNTED else ("column",)
+    column_needed = () if job.model in (*COUNTED, *REGRESSIONS) else ("column",)
     job.need("data", "schema", *column_needed, "model", "target", "ledger", "out")
     release, opened, folder = released(job)
     if json:
@@ -139,7 +157,7 @@ def released(job: Job) -> tuple[Release, Ledger, Path]:
     folder = free(Path(str(job.out)))
     declared = schema_of(job)
     target = promise(str(job.target), job.relation)
-    known = (*MECHANISMS, *OF_COUNTS)
+    known = tuple(dict.fromkeys((*MECHANISMS, *OF_COUNTS, *OF_REGRESSIONS)))
     mechanism = None if job.mechanism is None else one_of("posterior mechanism", job.mechanism, known)
 
     from discreet.privatise import privatise  # noqa: PLC0415 - loaded on use, not for --help

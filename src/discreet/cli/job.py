@@ -6,17 +6,19 @@ import tomllib
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from discreet.cli.words import COUNTED, MODELS, assignments, derivations, one_of
+from discreet.cli.words import COUNTED, MODELS, REGRESSIONS, assignments, derivations, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.families.family import Family
     from discreet.models.count_model import CountModel
+    from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.tables.schema import Schema
 
+M = TypeVar("M")
 PATHS = ("data", "schema", "ledger", "out")
 LISTS = ("column", "scope")
 
@@ -136,29 +138,47 @@ def _floats(value: Any) -> Any:  # noqa: ANN401
     return [_floats(v) for v in value] if isinstance(value, list) else value
 
 
-def any_model_of(job: Job, schema: Schema) -> Family | CountModel:
-    """Build what is to be fitted: a prior, or a model of counts, which names its own columns."""
-    name = one_of("model", str(job.model), (*MODELS, *COUNTED))
-    if name not in COUNTED:
+def any_model_of(job: Job, schema: Schema) -> Family | CountModel | GeneralizedLinear:
+    """Build what is to be fitted: a prior, or a model of counts or regression, which names its columns."""
+    name = one_of("model", str(job.model), (*MODELS, *COUNTED, *REGRESSIONS))
+    if name in MODELS:
         return model_of(job, schema)
     if job.column:
         raise ValueError(f"{name} names its columns itself: leave --column out, give them in --prior")
-    from discreet.models.registry import MODELS as KNOWN  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.models import registry  # noqa: PLC0415 - loaded on use, not for --help
 
-    return _built(KNOWN[name], job.prior)
+    if name in COUNTED:
+        return _built(registry.MODELS[name], job.prior)
+    return _built(registry.REGRESSIONS[name], {**job.prior, **_loss(job.prior.get("loss"))})
 
 
-def _built(kind: type[CountModel], given: Mapping[str, Any]) -> CountModel:
+def _loss(given: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the file holds
+    """Build a loss by its name, with its constants: loss = { loss = "clipped_poisson", upper = 20 }."""
+    if given is None:
+        return {}
+    from discreet.models.margin_losses import LOSSES, named_loss  # noqa: PLC0415
+
+    named = given if isinstance(given, dict) else {"loss": given}
+    if named.get("loss") == "declared":
+        raise ValueError("a declared loss is code: fit it from Python")
+    one_of("loss", str(named.get("loss")), tuple(LOSSES))
+    return {"loss": named_loss(**named)}
+
+
+BOUND = ("sizes", "design")  # what a model learns from the schema
+
+
+def _built(kind: type[M], given: Mapping[str, Any]) -> M:
     import inspect  # noqa: PLC0415
 
-    takes = [name for name in inspect.signature(kind).parameters if name != "sizes"]
+    takes = [name for name in inspect.signature(kind).parameters if name not in BOUND]
     try:
         return kind(
             **{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
         )
     except TypeError as error:
         raise ValueError(
-            f"{kind.name} takes {', '.join(takes)}, as --prior or in the job's prior = {{ … }}; got "
+            f"{kind.__name__} takes {', '.join(takes)}, as --prior or in the job's prior = {{ … }}; got "
             f"{', '.join(given) or 'nothing'}: {error}"
         ) from None
 

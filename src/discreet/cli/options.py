@@ -10,7 +10,17 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.words import COUNTED, KINDS, MECHANISMS, MODELS, OF_COUNTS, RELATIONS, starting_with
+from discreet.cli.words import (
+    COUNTED,
+    KINDS,
+    MECHANISMS,
+    MODELS,
+    OF_COUNTS,
+    OF_REGRESSIONS,
+    REGRESSIONS,
+    RELATIONS,
+    starting_with,
+)
 
 
 def _remember(ctx: typer.Context, value: bool) -> bool:
@@ -51,8 +61,8 @@ AnyModel = Annotated[
     str | None,
     typer.Option(
         metavar="MODEL",
-        help=f"One of {', '.join((*MODELS, *COUNTED))}.",
-        autocompletion=starting_with((*MODELS, *COUNTED)),
+        help=f"One of {', '.join((*MODELS, *COUNTED, *REGRESSIONS))}.",
+        autocompletion=starting_with((*MODELS, *COUNTED, *REGRESSIONS)),
     ),
 ]
 Prior = Annotated[
@@ -72,10 +82,11 @@ AnyMechanism = Annotated[
     typer.Option(
         metavar="NAME",
         help=(
-            f"One of {', '.join(MECHANISMS)}; of {', '.join(COUNTED)}: {', '.join(OF_COUNTS)}. "
-            "[default: noisy_statistics, noisy_counts]"
+            f"One of {', '.join(MECHANISMS)}; of {', '.join(COUNTED)}: {', '.join(OF_COUNTS)}; of "
+            f"{', '.join(REGRESSIONS)}: {', '.join(OF_REGRESSIONS)}. "
+            "[default: noisy_statistics, noisy_counts, objective_perturbation]"
         ),
-        autocompletion=starting_with((*MECHANISMS, *OF_COUNTS)),
+        autocompletion=starting_with(tuple(dict.fromkeys((*MECHANISMS, *OF_COUNTS, *OF_REGRESSIONS)))),
     ),
 ]
 Options = Annotated[

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.cli.errors import plain
 from discreet.cli.show import heading, say, table
-from discreet.inference.draws import Draws
+from discreet.inference.conjugate import DRAWN
 from discreet.inference.parameters import named
 from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.privacy.words import in_words, upward
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def show(release: Release, ledger: Ledger, folder: Path) -> None:
     rows = summary(release)
     if isinstance(release.model, CountModel):
         show_shares(rows)
-    elif isinstance(release.posterior, Draws):
+    elif release.reading == DRAWN:
         shown = [(row["parameter"], *(f"{x:.6g}" for x in row["draws"])) for row in rows]
         table(("", *(f"draw {i + 1}" for i in range(release.posterior.size))), shown)
         say("Draws are all that was released: a further draw, or an interval, would cost again.")
@@ -90,9 +92,9 @@ def summary(release: Release) -> list[dict[str, Any]]:
     """Return one row for each coordinate of θ: moments and interval, or the draws themselves."""
     if isinstance(release.model, CountModel):
         return shares(release)
-    posterior, prior = release.posterior, np.atleast_1d(release.model.mean())
-    names = labels(release, prior.size)
-    if isinstance(posterior, Draws):
+    posterior = release.posterior
+    prior, names = before(release.model, release)
+    if release.reading == DRAWN:
         drawn = posterior.sample().reshape(posterior.size, -1)
         return [{"parameter": name, "draws": drawn[:, i].tolist()} for i, name in enumerate(names)]
     mean, variance = np.atleast_1d(posterior.mean()), np.atleast_1d(posterior.variance())
@@ -108,6 +110,19 @@ def summary(release: Release) -> list[dict[str, Any]]:
         }
         for i, name in enumerate(names)
     ]
+
+
+@singledispatch
+def before(model: Any, release: Release) -> tuple[Any, list[str]]:  # noqa: ANN401
+    """Return the prior means of the coordinates of θ, and their names."""
+    means = np.atleast_1d(model.mean())
+    return means, labels(release, means.size)
+
+
+@before.register(GeneralizedLinear)
+def _(model: GeneralizedLinear, release: Release) -> tuple[Any, list[str]]:
+    del release
+    return np.zeros(model.dimension), list(model.names)
 
 
 def shares(release: Release) -> list[dict[str, Any]]:

@@ -27,6 +27,16 @@ MODELS = (
 )
 COUNTED = ("naive_bayes", "bayesian_network", "mixture", "hidden_markov")  # they name their own columns
 OF_COUNTS = ("noisy_counts", "one_network_sample")  # their mechanisms
+REGRESSIONS = ("bayesian_logistic_regression", "generalized_linear")  # so do they
+OF_REGRESSIONS = (
+    "objective_perturbation",
+    "polynomial_statistics",
+    "tuned",
+    "diffused",
+    "concentrated",
+    "direct",
+    "one_posterior_sample",
+)
 MECHANISMS = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")
 RELATIONS = ("substitute", "add_remove", "profile")
 KINDS = {

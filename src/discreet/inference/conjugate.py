@@ -12,6 +12,7 @@ from discreet.inference.draws import Draws
 from discreet.mechanisms.noisy_cells import NoisyCells
 from discreet.mechanisms.noisy_moments import NoisyMoments
 from discreet.mechanisms.noisy_release import DEFAULT_READING, NoisyRelease
+from discreet.mechanisms.perturbed_fit import PerturbedFit
 
 if TYPE_CHECKING:
     from discreet.families.family import Family
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 DRAWN = "draws"  # the one reading of a release of posterior draws
 # released value of a regression → the module of this folder that reads it, loaded on first use
 REGRESSIONS: dict[type, str] = {
+    PerturbedFit: "perturbed_fit_posterior",
     NoisyMoments: "noisy_moments_posterior",
 }
 
@@ -66,6 +68,7 @@ def _(
     return cell_posterior(value, model=model, reading=reading)
 
 
+@posterior.register(PerturbedFit)
 @posterior.register(NoisyMoments)
 def _(
     value: Any,  # noqa: ANN401

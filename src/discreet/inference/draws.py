@@ -11,6 +11,7 @@ import numpy as np
 from discreet.mechanisms.noisy_cells import NoisyCells
 from discreet.mechanisms.noisy_moments import NoisyMoments
 from discreet.mechanisms.noisy_release import NoisyRelease
+from discreet.mechanisms.perturbed_fit import PerturbedFit
 
 if TYPE_CHECKING:
     from discreet.families.family import Family, Floats
@@ -85,6 +86,7 @@ def released(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
 @released.register(NoisyRelease)
 @released.register(NoisyCells)
 @released.register(NoisyMoments)
+@released.register(PerturbedFit)
 def _(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
     """Noisy statistics carry their model and their noise, and are released as they are."""
     del model, several

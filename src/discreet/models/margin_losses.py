@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,3 +178,8 @@ class DeclaredLoss(MarginLoss):
 
 
 LOSSES: dict[str, type[MarginLoss]] = {loss.name: loss for loss in (Logistic, ClippedPoisson, DeclaredLoss)}
+
+
+def named_loss(loss: str, **constants: Any) -> MarginLoss:  # noqa: ANN401
+    """Return the loss of that name with its public constants."""
+    return LOSSES[loss](**constants)

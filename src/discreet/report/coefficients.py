@@ -35,6 +35,11 @@ ONLY_DRAWS = (
     "posterior stays as private as the data. For intervals release by objective perturbation, which is paid "
     "for once and then read freely."
 )
+AVERAGED = (
+    "A new record is predicted by averaging over the posterior, so that what noise left uncertain makes "
+    "predictions less bold."
+)
+DRAWN = "A new record is predicted with the weights that were released."
 
 
 @final
@@ -119,14 +124,17 @@ class CoefficientFindings:
     def _table(self) -> Html:
         group, after, before = self.subject.groups[0], self.posterior, self.prior
         mean = np.asarray(self.release.posterior.mean())[list(self.order)]
-        ends = np.full((len(mean), 2), np.nan) if after is None else after.interval
         places = places_for((before if after is None else after).widths)
+        heads: tuple[str, ...] = ("", "released", "prior from", "prior to")
+        caption, ends = f"Released, and the prior's 90 % intervals: {group.axis}", before.interval
+        if after is not None:
+            heads, caption = ("", "mean", "from", "to", *heads[2:]), f"90 % intervals: {group.axis}"
+            ends = np.hstack([after.interval, before.interval])
         rows = [
-            (label, *(shown(float(v), places) for v in (mean[i], *ends[i], *before.interval[i])))
+            (label, *(shown(float(v), places) for v in (mean[i], *ends[i])))
             for i, label in enumerate(group.labels)
         ]
-        heads = ("", "mean" if after is not None else "released", "from", "to", "prior from", "prior to")
-        return table(f"90 % intervals: {group.axis}", heads, rows, class_="many bare")
+        return table(caption, heads, rows, class_="many bare")
 
     def _reading(self) -> str:
         if (draws := released_draws(self.release)) is not None:
@@ -147,9 +155,9 @@ class CoefficientFindings:
         kept = [i for i in chosen if i in largest]
         base, each = float(predict(np.zeros((1, d)))[0]), predict(np.eye(d)[kept])
         said = (
-            "A new record is predicted by averaging over the posterior, so that what noise left uncertain "
-            f"makes predictions less bold. Where every number is in the middle of its range and no level is "
-            f"present, {_prediction(self.model, base)}. With one feature at its top or present, and no other:"
+            f"{DRAWN if self.posterior is None else AVERAGED} Where every number is in the middle of its "
+            f"range and no level is present, {_prediction(self.model, base)}. With one feature at its top or "
+            "present, and no other:"
         )
         rows = [(self.model.names[i], float(p)) for i, p in zip(kept, each, strict=True)]
         drawn = _bars(self.model, self.subject.title, rows)

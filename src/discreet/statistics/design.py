@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from discreet.models.design import Feature
 from discreet.models.margin_losses import Logistic, MarginLoss
 from discreet.tables.columns import Affine, Column, Compare, Expression
@@ -26,6 +28,8 @@ def bound(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLin
     chosen = table[model.columns]
     design = tuple(f for name in model.features for f in features_of(chosen.schema[name], name))
     _ = answer_of(model.loss, model, chosen.schema[model.target])  # refuses labels that are not declared
+    for part in (model.loss.value, model.loss.slope, model.loss.bend):
+        part(np.zeros(2), np.zeros(2))  # code that was declared fails before the charge, if at all
     return chosen, model.bind(design)
 
 
