@@ -112,14 +112,14 @@ def plan_counts(
     n: int,
     target: Guarantee,
     *,
-    replicates: int = 40,
+    replicates: int = 10,
     seed: int = 0,
-    reading: str = "naive",
+    reading: str = "noise_aware",
 ) -> CountPlan:
     """Calibrate every kind of noise; naive Bayes is also tried on data sets from its prior.
 
-    The model must know its columns' numbers of codes: model.bind({'column': codes, …}). The naive reading is
-    tried unless told otherwise: it is quick, and noise-aware predictions are as good or better.
+    The model must know its columns' numbers of codes: model.bind({'column': codes, …}). With reading
+    "naive" it is ten times as quick, and predicts what that reading would: a little less.
     """
     size = int(public_size(SUBSTITUTE, n) or 0)
     told = None if target.relation is ADD_REMOVE else size
