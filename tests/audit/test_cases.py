@@ -56,6 +56,7 @@ PROFILE_FACTOR = {
     "metropolis": EXACT,
     "mixture_gibbs": 6,  # three blocks are charged one after the other, at their worst priors
     "assignment_gibbs": 2,
+    "hidden_markov_gibbs": 3.5,  # states and tables are charged one after the other, at their worst priors
     "annealed_importance": 1.2,
     **{f"{kind}/{f}": EXACT for kind in ("direct", "diffused", "concentrated") for f in FAMILIES},
     "direct/geometric": 1.4,  # its profile is bounded by that of the gammas behind it

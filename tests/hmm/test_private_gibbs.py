@@ -20,7 +20,7 @@ from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs, moved, transiti
 from discreet.mcmc.plan import Plan, calibrate
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.guarantees import BoundedRange, PureDP
 from discreet.sampling.source import SeededSource
 from discreet.tables.schema import Categories
 
@@ -138,6 +138,69 @@ def test_the_whole_price_is_four_times_the_spread_for_a_sweep():
     planned = calibrate(KERNEL, steps=7, chains=1, target=PureDP(3))
     assert Plan(planned, 7, 1).guarantee <= PureDP(3)
     assert not Plan(planned.at(planned.temperature * 0.999), 7, 1).guarantee <= PureDP(3)
+
+
+# --- the tables, given the states ------------
+ENDS = (0.05, 0.95)  # of θ_{k,d,0}: truncation 1/10, two values
+
+
+@cache
+def log_norm(first, second):
+    """Ln ∫ θ^{first/T} (1−θ)^{second/T} over the interval, a flat prior; T = 2"""
+    x = ENDS[0] + (np.arange(20_000) + 0.5) / 20_000 * (ENDS[1] - ENDS[0])
+    return math.log((x ** (first / 2) * (1 - x) ** (second / 2)).mean() * (ENDS[1] - ENDS[0]))
+
+
+def loss_of_a_table(one, other):
+    """Least and greatest of ln p_one(θ)/p_other(θ): it is monotone in θ, so they are at the ends"""
+    moved_by = np.subtract(one, other) / 2
+    shift = log_norm(*other) - log_norm(*one)
+    return sorted(moved_by @ np.log([end, 1 - end]) + shift for end in ENDS)
+
+
+def loss_by_feature(one, other, z):
+    """Range of the loss of each feature's tables, which are independent given z"""
+    counts = [cells(*held).reshape(2, 2, 2) for held in (one, other)]  # (cell, feature, value)
+    by_state = [np.array([c[np.array(z) == k].sum(axis=0) for k in range(2)]) for c in counts]
+    return [
+        np.sum(
+            [loss_of_a_table(*(tuple(int(v) for v in b[k, d]) for b in by_state)) for k in range(2)], axis=0
+        )
+        for d in range(2)
+    ]
+
+
+def test_tables_keep_their_price_on_every_neighbour_and_attain_it():
+    """All pairs of two-record data sets and all states: each feature's loss ranges over 2Δ_d/T, no more."""
+    paths = list(itertools.product(range(2), repeat=2))
+    every = [loss_by_feature(*pair, z) for pair in neighbours() for z in paths]
+    widest = [max(high - low for low, high in (losses[d] for losses in every)) for d in range(2)]
+    (claim, times), *more = [(p, n) for p, n in KERNEL.guarantee.parts if isinstance(p, BoundedRange)]
+    assert not more
+    assert times == 2  # features
+    for width in widest:
+        assert width == pytest.approx(float(claim.loss), rel=1e-8)
+        assert width <= float(claim.loss) * (1 + 1e-12)
+    worst = max(sum(np.abs(loss).max() for loss in losses) for losses in every)
+    assert 0.5 * KERNEL.guarantee.epsilon(0) / 2 < worst <= KERNEL.guarantee.epsilon(0) / 2
+    # claimed as if a substitution moved one record, as adding does: refuted
+    half = next(
+        p for p, _ in replace(KERNEL, relation=ADD_REMOVE).guarantee.parts if isinstance(p, BoundedRange)
+    )
+    assert widest[0] > 1.9 * float(half.loss)
+
+
+def test_the_profile_of_a_table_is_covered_and_a_third_of_its_price_is_not():
+    """A record of cell 0 with x = 0 becomes x = 1: one table changes, δ(ε) by quadrature."""
+    claim = next(p for p, _ in KERNEL.guarantee.parts if isinstance(p, BoundedRange))
+    x = ENDS[0] + (np.arange(20_000) + 0.5) / 20_000 * (ENDS[1] - ENDS[0])
+    laws = [x ** (a / 2) * (1 - x) ** (b / 2) for a, b in ((1, 0), (0, 1))]
+    p, q = (law / law.sum() for law in laws)
+    for epsilon in np.linspace(0, float(claim.loss), 9):
+        delta = np.maximum(p - math.exp(epsilon) * q, 0).sum()
+        assert delta <= claim.delta(float(epsilon)) + 1e-9
+    third = BoundedRange(claim.loss / 3)
+    assert np.maximum(p - math.exp(third.loss) * q, 0).sum() > 0.01 > third.delta(third.loss)
 
 
 def audited(name, claim, heat, epsilon):

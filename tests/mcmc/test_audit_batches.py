@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from discreet.audit import cases_hmm
 from discreet.audit.case import empirical, profile_excess
 from discreet.audit.cases_mcmc import (
     HERE,
@@ -53,6 +54,16 @@ def test_assignments():
     start = np.concatenate([[0.0], STATE])
     single = np.array([kernel.step(start, np.array([0]), source)[[0, 1, 3, 5]] for _ in range(FEW)])
     batch, other = (sweeps(x, kernel.heat, MANY, source)[:, [3, 0, 1, 2]] for x in range(2))
+    assert gap(single, batch).max() < 4.5
+    assert gap(single, other).max() > 4.5
+
+
+def test_sweeps_over_hidden_states():
+    kernel, source = cases_hmm.at(4), SeededSource(65)
+    start = np.array([*cases_hmm.START, *cases_hmm.THETA])
+    wanted = [*range(cases_hmm.STEPS), 3, 5]  # the path, and the first entry of either table
+    single = np.array([kernel.step(start, cases_hmm.margins(1), source)[wanted] for _ in range(FEW)])
+    batch, other = (cases_hmm.sweeps(kernel, x)(MANY, source) for x in (1, 0))
     assert gap(single, batch).max() < 4.5
     assert gap(single, other).max() > 4.5
 

@@ -17,6 +17,7 @@ from discreet.mcmc.barker import Barker, accepted
 from discreet.mcmc.checkpoint import Checkpoint, CheckpointError
 from discreet.mcmc.diagnostics import effective_size, r_hat
 from discreet.mcmc.endings import NoisyWeights, Resampled
+from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
@@ -25,6 +26,7 @@ from discreet.mcmc.proposals import CoordinateWalk, SimplexWalk
 from discreet.mcmc.registry import KERNELS
 from discreet.mcmc.run import resume, run
 from discreet.mcmc.target import CellTarget, SimplexTarget
+from discreet.models.hidden_markov import HiddenMarkov
 from discreet.privacy.certified import ball, precision
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
 from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroCDP
@@ -41,6 +43,10 @@ KERNEL = {
     "assignment_gibbs": AssignmentGibbs(model=MODEL, records=12, scan=4, temperature=2),
     "annealed_importance": AnnealedImportance(
         target=TARGET, walk=WALK, inverse_temperatures=(0.25, 0.5, 0.75, 0.875, 1), particles=2
+    ),
+    "hidden_markov_gibbs": HiddenMarkovGibbs(
+        HiddenMarkov(states=2, chain="r", step="t", features=("x",)).bind({"r": 1, "t": 1, "x": 2}),
+        temperature=2,
     ),
 }
 STEPS = 6

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.audit.cases_choice import CHOICE_CASES
 from discreet.audit.cases_counts import COUNT_CASES
+from discreet.audit.cases_hmm import HMM_CASES
 from discreet.audit.cases_local import LOCAL_CASES
 from discreet.audit.cases_mcmc import MCMC_CASES
 from discreet.audit.cases_median import MEDIAN_CASES
@@ -30,5 +31,6 @@ CASES: dict[str, Callable[[], Case]] = {
     **COUNT_CASES,
     **NETWORK_CASES,
     **MCMC_CASES,
+    **HMM_CASES,
     **LOCAL_CASES,
 }

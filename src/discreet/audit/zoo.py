@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from discreet.audit.zoo_choice import CHOICE_TWINS
 from discreet.audit.zoo_counts import COUNT_TWINS
 from discreet.audit.zoo_float import FLOAT_TWINS
+from discreet.audit.zoo_hmm import HMM_TWINS
 from discreet.audit.zoo_local import LOCAL_TWINS
 from discreet.audit.zoo_mcmc import MCMC_TWINS
 from discreet.audit.zoo_median import MEDIAN_TWINS
@@ -28,5 +29,6 @@ TWINS: dict[str, Twin] = {
     **COUNT_TWINS,
     **NETWORK_TWINS,
     **MCMC_TWINS,
+    **HMM_TWINS,
     **LOCAL_TWINS,
 }

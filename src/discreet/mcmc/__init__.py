@@ -5,6 +5,7 @@ from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker
 from discreet.mcmc.checkpoint import CheckpointError
 from discreet.mcmc.endings import NoisyWeights, Resampled
+from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
@@ -19,6 +20,7 @@ __all__ = [
     "CellTarget",
     "CheckpointError",
     "CoordinateWalk",
+    "HiddenMarkovGibbs",
     "Metropolis",
     "Mixture",
     "MixtureGibbs",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker
+from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 
@@ -14,5 +15,6 @@ if TYPE_CHECKING:
     from discreet.mcmc.kernel import Kernel
 
 KERNELS: dict[str, type[Kernel]] = {
-    kernel.name: kernel for kernel in (MixtureGibbs, AssignmentGibbs, Barker, Metropolis, AnnealedImportance)
+    kernel.name: kernel
+    for kernel in (MixtureGibbs, AssignmentGibbs, Barker, Metropolis, AnnealedImportance, HiddenMarkovGibbs)
 }
