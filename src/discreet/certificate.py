@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from discreet.certificate_words import certificate_text
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved
 from discreet.privacy.odds import loss_bound, sure_after
 from discreet.privacy.serial import to_json
@@ -204,7 +206,7 @@ def _assumed(release: Release) -> list[str]:
         said
         for said in (
             "the schema: columns, categories, bounds and grids, declared and never read from the data",
-            "the model and its prior",
+            _model(release.model),
             "the mechanism, its parameters and the target, chosen without looking at the data",
             size,
             bound,
@@ -215,8 +217,24 @@ def _assumed(release: Release) -> list[str]:
     ]
 
 
+@singledispatch
+def _model(model: object) -> str:
+    del model
+    return "the model and its prior"
+
+
+@_model.register
+def _(model: GeneralizedLinear) -> str:
+    return (
+        f"the model and its prior: the norm {float(model.norm):g}, to which longer rows are scaled down, and "
+        f"the guess {float(model.radius):g} of the length of the weights, neither read from the data"
+    )
+
+
 def audits(release: Release) -> list[str]:
     """Name the audit cases that attack this mechanism; `discreet audit` runs them."""
+    if release.mechanism in _OWN:
+        return [release.mechanism]
     named = dict(release.parameters)
     detail = str(named["noise"]) if "noise" in named else _AUDITED.get(release.model.name)
     first = [f"{release.mechanism}/{detail}"] if detail else []
@@ -233,6 +251,12 @@ _AUDITED = {
     "gamma_poisson": "gamma_poisson",
     "gamma_exponential": "gamma_exponential",
     "normal_mean": "normal_mean",
+}
+_OWN = {  # their case bears their name
+    "direct_regression",
+    "diffused_regression",
+    "concentrated_regression",
+    "tuned_regression",
 }
 _NOT_AUDITED = {"one_posterior_sample/binomial"}
 _FURTHER = {
