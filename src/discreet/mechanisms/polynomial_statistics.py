@@ -175,15 +175,15 @@ def cost(square: int, first: Fraction, second: Fraction, relation: Relation) -> 
     return 2 * square**2 * v * (1 + k) ** 2 if k <= 1 else 4 * square * w
 
 
-BEND = 0.15  # of the quadratic that stands for the logistic loss where margins are about 2: any b would do
+BEND = 0.15  # b of the quadratic that stands for the logistic loss where margins are about 2
 
 
 def usual_balance(model: GeneralizedLinear, relation: Relation) -> float:
-    """Return k that minimises the noise of the approximate gradient at ‖w‖ = R, σ₁²/4 + (bR)²σ₂²/2, given μ.
+    """Return k that minimises the noise of the gradient at ‖w‖ = R/2, σ₁²/4 + (b‖w‖)²σ₂²/2, given μ.
 
-    With q = 8(bRC)²: k = 1/√q for one record more, and the root of qk² + k = 1 for one in another's place.
+    With q = 2(bRC)²: k = 1/√q for one record more, and the root of qk² + k = 1 for one in another's place.
     """
-    q = 8 * (BEND * float(model.radius)) ** 2 * float(length_square(model) * grid(model) ** 2)
+    q = 2 * (BEND * float(model.radius)) ** 2 * float(length_square(model) * grid(model) ** 2)
     return 1 / sqrt(q) if relation is not SUBSTITUTE else 2 / (1 + sqrt(1 + 4 * q))
 
 
