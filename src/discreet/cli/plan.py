@@ -12,9 +12,9 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli.errors import REFUSED, decimal, plain_line
-from discreet.cli.job import Job, model_of, read_job, schema_of
+from discreet.cli.job import Job, any_model_of, model_of, read_job, schema_of
 from discreet.cli.show import dump, say, table
-from discreet.cli.words import MECHANISMS, number, one_of, promise
+from discreet.cli.words import COUNTED, MECHANISMS, REGRESSIONS, number, one_of, promise
 from discreet.cli.words import relation as neighbours
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def plan(
     job: Annotated[str | None, typer.Argument(metavar="JOB.toml", help="A job as `fit` takes it.")] = None,
     *,
-    model: o.Model = None,
+    model: o.AnyModel = None,
     prior: o.Prior = None,
     n: Annotated[int | None, typer.Option(help="The number of records, public or expected.")] = None,
     target: o.Target = None,
@@ -36,7 +36,16 @@ def plan(
     level: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Of intervals: how often they should cover.")
     ] = 0.9,
-    rank_by: Annotated[str, typer.Option(help="error, absolute, honest_width, width or kl.")] = "error",
+    rank_by: Annotated[
+        str,
+        typer.Option(
+            help="error, absolute, honest_width, width, kl; of a regression error, log_loss, rms, width."
+        ),
+    ] = "error",
+    replicates: Annotated[
+        int | None,
+        typer.Option(min=1, help="Of a regression or model of counts: how many data sets to imagine."),
+    ] = None,
     mechanism: o.Mechanism = None,
     option: o.Options = None,
     width: Annotated[
@@ -62,6 +71,8 @@ def plan(
       discreet plan --model beta_bernoulli --prior 'alpha=1,beta=1' --n 2000 --width 0.05
       discreet plan --model beta_bernoulli --prior 'alpha=1,beta=1' --target pure:0.1 --width 0.05
       discreet plan --target approx:1,1e-6 --split 3
+      discreet plan --model bayesian_logistic_regression --n 5000 --target approx:1,1e-6 \\
+        --prior 'target="ill", features=["age", "dose"], norm=1'
     """
     given = {
         "model": model, "prior": prior, "n": n, "target": target, "relation": relation, "schema": schema,
@@ -73,7 +84,7 @@ def plan(
     elif width is not None:
         _backwards(wanted, width, level, number(delta, delta), seed, json=json)
     else:
-        _forwards(wanted, level, rank_by, picture, seed, json=json)
+        _forwards(wanted, picture, {"level": level, "rank_by": rank_by, "seed": seed}, replicates, json=json)
 
 
 def _model(job: Job) -> Family:
@@ -81,21 +92,16 @@ def _model(job: Job) -> Family:
     return model_of(job, schema_of(job) if job.schema else None)
 
 
-def _forwards(job: Job, level: float, rank_by: str, picture: Path | None, seed: int, *, json: bool) -> None:
-    job.need("n", "target")
-    model, target = _model(job), promise(str(job.target), job.relation)
+def _forwards(
+    job: Job, picture: Path | None, how: dict[str, Any], replicates: int | None, *, json: bool
+) -> None:
+    job.need("n", "target", "model")
+    target = promise(str(job.target), job.relation)
+    model, options = _planned(job, how, {} if replicates is None else {"replicates": replicates})
 
     from discreet.planning import plan as compare  # noqa: PLC0415 - loaded on use, not for --help
 
-    found = compare(
-        model,
-        int(job.n or 0),
-        target,
-        level=level,
-        rank_by=rank_by,
-        seed=seed,
-        truncation=job.options.get("truncation"),
-    )
+    found: Any = compare(model, int(job.n or 0), target, **options)
     drawn = str(found.picture(picture)) if picture else None
     if json:
         dump({**found.to_json(), "picture": drawn})
@@ -105,6 +111,34 @@ def _forwards(job: Job, level: float, rank_by: str, picture: Path | None, seed: 
             say(f"\npicture: {drawn}")
     if not found.rows:
         raise typer.Exit(REFUSED)
+
+
+def _planned(job: Job, how: dict[str, Any], counted: dict[str, int]) -> tuple[Any, dict[str, Any]]:
+    """Return the model, as its columns are declared, and the options that its kind of plan takes."""
+    name = str(job.model).replace("-", "_")
+    if name in REGRESSIONS:
+        return _declared(job), {**how, **counted}
+    if name in COUNTED:
+        return _declared(job), {"seed": how["seed"], **counted}
+    if counted:
+        raise ValueError(
+            "--replicates is for regressions and models of counts; a family is summed or has its own"
+        )
+    return _model(job), {**how, "truncation": job.options.get("truncation")}
+
+
+def _declared(job: Job) -> Any:  # noqa: ANN401 - a regression or a model of counts
+    """Build the model, and tell it what the schema says of its columns; without one, each is a number."""
+    schema = schema_of(job) if job.schema else None
+    model: Any = any_model_of(job, schema)  # type: ignore[arg-type]  # it names its columns itself
+    if schema is None:
+        return model
+    from discreet.statistics.design import features_of  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.tables.codes import sizes  # noqa: PLC0415
+
+    if hasattr(model, "design"):
+        return model.bind([f for name in model.features for f in features_of(schema[name], name)])
+    return model.bind({name: sizes(schema[name], name) for name in model.columns})
 
 
 def _backwards(job: Job, width: float, level: float, delta: Any, seed: int, *, json: bool) -> None:  # noqa: ANN401

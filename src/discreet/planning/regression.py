@@ -40,7 +40,7 @@ CRITERIA = ("error", "log_loss", "rms", "width")
 WORK = 4e8  # multiplications of the whole plan, about
 FEWEST, MOST = 4, 40  # replicates
 LARGEST_N = 200_000
-KNOBS = ("rho", "m", "temperature", "strength", "noise", "second_scale")
+KNOBS = ("rho", "m", "temperature", "strength", "mu_squared", "first_scale", "second_scale")
 
 
 def plan_regression(
