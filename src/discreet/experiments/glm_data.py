@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from discreet.models.margin_losses import Floats
 
 DIGITS = "mnist_3v8.npz"
+MARGIN = 20  # R·norm: how far from 0 the log-odds of a row are thought to come
 OLD = 9  # an abalone of more rings is old: half of them, and the usual split
 
 # Documented levels (public).
@@ -48,11 +49,29 @@ RELATIONSHIP = ("Wife", "Own-child", "Husband", "Not-in-family", "Other-relative
 RACE = ("White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black")
 COUNTRY = (
     "United-States", "Cambodia", "England", "Puerto-Rico", "Canada", "Germany", "Outlying-US(Guam-USVI-etc)",
-    "India", "Japan", "Greece", "South", "China", "Cuba", "Iran", "Honduras", "Philippines", "Italy", "Poland",
-    "Jamaica", "Vietnam", "Mexico", "Portugal", "Ireland", "France", "Dominican-Republic", "Laos", "Ecuador",
-    "Taiwan", "Haiti", "Columbia", "Hungary", "Guatemala", "Nicaragua", "Scotland", "Thailand", "Yugoslavia",
-    "El-Salvador", "Trinadad&Tobago", "Peru", "Hong", "Holand-Netherlands", "?",
+    "India", "Japan", "Greece", "South", "China", "Cuba", "Iran", "Honduras", "Philippines", "Italy",
+    "Poland", "Jamaica", "Vietnam", "Mexico", "Portugal", "Ireland", "France", "Dominican-Republic", "Laos",
+    "Ecuador", "Taiwan", "Haiti", "Columbia", "Hungary", "Guatemala", "Nicaragua", "Scotland", "Thailand",
+    "Yugoslavia", "El-Salvador", "Trinadad&Tobago", "Peru", "Hong", "Holand-Netherlands", "?",
 )  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Encoded features and answers, to train on and to test on."""
+
+    model: BayesianLogisticRegression
+    train: tuple[Floats, Floats]
+    test: tuple[Floats, Floats]
+
+    @cached_property
+    def records(self) -> Records:
+        return Records.of(self.model, *self.train)
+
+    @cached_property
+    def unseen(self) -> Records:
+        return Records.of(self.model, *self.test)
 
 
 @final
@@ -70,16 +89,17 @@ class Task:
     def n(self) -> int:
         return len(self.answers)
 
-    def split(self, rng: np.random.Generator) -> tuple[Records, Records]:
-        """Return what to train on and what to test on."""
+    def split(self, rng: np.random.Generator) -> Split:
+        """Part what to train on from what to test on."""
         train = self.train
         if train is None:
             train = np.zeros(self.n, np.bool_)
             train[rng.permutation(self.n)[: 3 * self.n // 4]] = True
-        first, second = (
-            Records.of(self.model, self.features[part], self.answers[part]) for part in (train, ~train)
+        return Split(
+            self.model,
+            (self.features[train], self.answers[train]),
+            (self.features[~train], self.answers[~train]),
         )
-        return first, second
 
     def thinned(self, most: int) -> Task:
         """Return the task with at most so many records, evenly taken."""
@@ -104,7 +124,8 @@ def _levels(
 
 def _model(target: str, design: Sequence[Feature], norm: float) -> BayesianLogisticRegression:
     names = tuple(dict.fromkeys(feature.column for feature in design))
-    return BayesianLogisticRegression(target, names, norm=Fraction(norm)).bind(design)
+    radius = MARGIN / Fraction(norm)
+    return BayesianLogisticRegression(target, names, norm=Fraction(norm), radius=radius).bind(design)
 
 
 SHELL = {

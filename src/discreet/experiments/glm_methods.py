@@ -1,0 +1,141 @@
+"""What each mechanism predicts on held-out rows: test error, and negative log-likelihood a record."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.experiments.thesis_figure import COLOURS
+from discreet.inference.conjugate import posterior
+from discreet.mechanisms.potential import Potential
+from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.mechanisms.regression_draw import RegressionDraw, simulate
+from discreet.models.signed_moments import signed_moments
+from discreet.privacy.guarantee import SUBSTITUTE, NotProved, Unreachable
+from discreet.sampling.source import SeededSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.experiments.glm_data import Split, Task
+    from discreet.inference.coefficients import Coefficients
+    from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.models.margin_losses import Floats
+    from discreet.models.regression_records import Records
+    from discreet.privacy.guarantee import Guarantee
+
+NOT_PRIVATE = "not_private"
+LEAST = 1e-12  # a probability that no likelihood goes below
+Score = tuple[float, float]  # error, negative log-likelihood
+
+
+@final
+@dataclass(frozen=True)
+class Style:
+    """How a mechanism is named and drawn."""
+
+    title: str
+    ink: str
+    mark: str
+
+
+STYLES = {
+    "objective_perturbation": Style("objective perturbation", COLOURS["noisy statistics"], "o"),
+    "polynomial_statistics": Style("polynomial statistics", "#56B4E9", "D"),
+    "tuned": Style("one draw, tuned", "#E69F00", "v"),
+    "diffused": Style("one draw, diffused", COLOURS["diffused"], "s"),
+    "concentrated": Style("one draw, concentrated", COLOURS["concentrated"], "^"),
+    "one_posterior_sample": Style("one posterior sample", COLOURS["one posterior sample"], "X"),
+    "direct": Style("one draw of the posterior as it is", "#8C564B", "P"),
+    NOT_PRIVATE: Style("not private", COLOURS["exact posterior"], ""),
+}
+
+
+def scores(task: Task, method: str, target: Guarantee | None, seeds: range) -> Iterator[Score]:
+    """One score a seed; none where the mechanism cannot meet the target."""
+    for split, mine in _splits(task, seeds):
+        if target is None:
+            yield drawn(minimum(split.records, task.model), split)
+            continue
+        ready = calibrated(method, task.model, split.records.n, target)
+        if ready is not None:
+            yield from released_scores(ready, split, mine)
+
+
+def _splits(task: Task, seeds: range) -> Iterator[tuple[Split, range]]:
+    """Yield a published split for all seeds, or a random one for each."""
+    if task.train is not None:
+        yield task.split(np.random.default_rng(0)), seeds
+    else:
+        yield from ((task.split(np.random.default_rng(seed)), range(seed, seed + 1)) for seed in seeds)
+
+
+@cache
+def calibrated(method: str, model: GeneralizedLinear, n: int, target: Guarantee) -> Any:  # noqa: ANN401
+    """Return the mechanism, or None if no knob of it meets the target.
+
+    Under ADD_REMOVE n is private, and the draws get a round public cap above it.
+    """
+    calibrate: Any = MECHANISMS[OF_REGRESSIONS[method]].calibrate  # type: ignore[attr-defined]
+    private = target.relation is not SUBSTITUTE
+    capped = private and "most" in inspect.signature(calibrate).parameters
+    try:
+        return calibrate(
+            model, n=None if private else n, target=target, **({"most": round_above(n)} if capped else {})
+        )
+    except (Unreachable, NotProved):
+        return None
+
+
+def round_above(n: int) -> int:
+    """Return n rounded up to two digits: a cap that a public guess would give."""
+    unit: int = 10 ** max(0, len(str(n)) - 2)
+    return -(-n // unit) * unit
+
+
+def released_scores(ready: Any, split: Split, seeds: range) -> Iterator[Score]:  # noqa: ANN401
+    """Release once a seed, and predict the rows that were held out; draws share one pass over the records."""
+    if isinstance(ready, RegressionDraw):
+        for w in simulate(ready, split.records, len(seeds), SeededSource(seeds.start)):
+            yield drawn(w, split)
+        return
+    value = split.records if ready.reads == "records" else signed_moments(split.model, *split.train)
+    for seed in seeds:
+        yield averaged(posterior(ready.release(value, SeededSource(seed))), split)
+
+
+def drawn(w: Floats, split: Split) -> Score:
+    """Predict by one w."""
+    unseen = split.unseen
+    margins = unseen.rows @ w
+    error = float(np.mean(margins * unseen.answers <= 0))
+    return error, float(np.mean(split.model.loss.value(margins, unseen.answers)))
+
+
+def averaged(found: Coefficients, split: Split) -> Score:
+    """Predict by E σ(x·w) over the posterior."""
+    features, answers = split.test
+    p = found.probability(features)
+    right = np.where(answers > 0, p, 1 - p)
+    return float(np.mean(right <= 0.5)), float(-np.mean(np.log(np.maximum(right, LEAST))))
+
+
+def minimum(records: Records, model: GeneralizedLinear, tolerance: float = 1e-8) -> Floats:
+    """Argmin Σφ + (d/2R²)‖w‖² by damped Newton: what nobody may release."""
+    potential = Potential(records, model.loss, Fraction(1), model.strength)
+    w = np.zeros(model.dimension)
+    for _ in range(100):
+        gradient = potential.gradient(w)
+        step = np.linalg.solve(potential.hessian(w), gradient)
+        fall, length = float(gradient @ step), 1.0
+        if fall < tolerance:
+            break
+        while potential.value(w - length * step) > potential.value(w) - length * fall / 4 and length > 1e-6:
+            length /= 2
+        w = w - length * step
+    return w
