@@ -1,0 +1,107 @@
+"""B: one draw of e^{−U}, U = ρΣφ(x_i·w, y_i) + (m/2)‖w‖², by exact rejection from a radial envelope.
+
+The law does not depend on where the envelope was anchored (radial_envelope.py). The running time depends on
+the data: not for places where it can be observed.
+
+Doubles are not reals: the computed law is near the ideal one, by numbers that are public and hold for every
+data set (rejection_rounding.py). Released is w + N(0, s²I), rounded to a public grid of s/16 with
+s ≈ 2^-12/√m: far below the spread of a private posterior, yet wide enough to hide where w was rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.families.parameters import power_of_two_above
+from discreet.mechanisms.radial_proposal import Ball, Proposal
+from discreet.mechanisms.rejection_rounding import Rounding
+from discreet.mechanisms.tilted import Tilted
+from discreet.privacy.certified import ball
+from discreet.privacy.conversions import above
+from discreet.privacy.guarantee import NotProved
+from discreet.privacy.guarantees import ApproxDP
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.potential import Potential
+    from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.models.margin_losses import Floats
+    from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.sampling.source import Source
+
+
+def draw(potential: Potential, source: Source) -> Floats:
+    """One w ~ e^{−U}, on a public grid."""
+    return np.asarray(draws(potential, 1, source)[0])
+
+
+def draws(potential: Potential, size: int, source: Source) -> Floats:
+    """`size` independent ones from one envelope: each is a release of its own."""
+    return Proposal.of(Tilted.plain(potential)).released(size, spread(potential.strength), source)
+
+
+def draws_within(potential: Potential, radius: Exact, size: int, source: Source) -> Floats:
+    """`size` draws of e^{−U} given ‖w‖ ≤ radius; the noise of `spread` may carry them just outside."""
+    inside = Ball.of(potential, float(radius))
+    proposal = Proposal.of(Tilted.plain(potential, inside.strength), inside)
+    return proposal.released(size, spread(potential.strength), source)
+
+
+def spread(strength: Exact) -> Fraction:
+    """s: a power of two in (2^-13, 2^-12]/√m"""
+    return 1 / power_of_two_above(Fraction(math.sqrt(float(strength)) * 2**12))
+
+
+def total_variation(
+    model: GeneralizedLinear,
+    n: int | None,
+    weight: Exact,
+    strength: Exact,
+    *,
+    radius: Exact = math.inf,
+) -> float:
+    """Bound TV(computed law, ideal law) for EVERY data set of at most n records."""
+    return rounding(model, n, weight, strength, radius=radius).total_variation
+
+
+def closeness(
+    model: GeneralizedLinear,
+    n: int | None,
+    weight: Exact,
+    strength: Exact,
+    *,
+    radius: Exact = math.inf,
+) -> tuple[float, float]:
+    """(ε₀, δ₀): P̃ ≤ e^{ε₀}P + δ₀ and P ≤ e^{ε₀}P̃ + δ₀ for EVERY data set of at most n records."""
+    return rounding(model, n, weight, strength, radius=radius).closeness
+
+
+def rounding(
+    model: GeneralizedLinear, n: int | None, weight: Exact, strength: Exact, *, radius: Exact = math.inf
+) -> Rounding:
+    noise = float(spread(strength))
+    return Rounding.of(model, n, weight, strength, noise=noise, radius=float(radius))
+
+
+def nearly(guarantee: Guarantee, near: tuple[float, float], epsilon: Exact) -> ApproxDP:
+    """(ε, e^{ε₀}δ(ε − 2ε₀) + (1 + e^ε)δ₀): what a law promises that is (ε₀, δ₀)-close to the guarantee's.
+
+    P̃ ≤ e^{ε₀}P + δ₀ ≤ e^{ε₀}(e^{ε−2ε₀}Q + δ) + δ₀ ≤ e^{ε−ε₀}(e^{ε₀}Q̃ + δ₀) + e^{ε₀}δ + δ₀. Where ε is large
+    this is far less than the total variation costs, whose factor is e^ε.
+    """
+    shift, lost = near
+    loss = math.nextafter(float(epsilon) - 2 * shift * (1 + 2.0**-50), -math.inf)
+    if not loss >= 0:
+        raise NotProved(
+            f"rounding alone is worth more than ε = {float(epsilon):g}; a larger strength is needed"
+        )
+    delta = above(
+        lambda: (
+            ball(shift).exp() * ball(guarantee.delta(loss)) + (1 + ball(float(epsilon)).exp()) * ball(lost)
+        )
+    )
+    return ApproxDP(epsilon, min(delta, 1.0), relation=guarantee.relation)
