@@ -8,7 +8,8 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import chi2
 
-from discreet.inference.bayes_net import exact, fit, naive, posed, started
+from discreet.inference import bayes_net
+from discreet.inference.bayes_net import exact, fit, naive, notes_of, posed, started
 from discreet.inference.bayes_net_chain import Chain
 from discreet.inference.bayes_net_queries import ancestral, counts_of
 from discreet.mechanisms.noisy_cells import NoisyCells
@@ -180,7 +181,33 @@ def test_negative_and_empty_counts_are_allowed_and_said(cells):
     full = NoisyCells(
         TRIANGLE, cells.noisy + 1000, 4000, cells.noise, cells.scales, cells.guarantee, seeded=True
     )
-    assert fit(full, TRIANGLE, chains=1, sweeps=10, keep=10).notes == ()
+    assert notes_of(full) == ()
+
+
+def test_chains_that_have_not_met_say_so(cells):
+    one = fit(cells, TRIANGLE, chains=2, sweeps=4, keep=4, burn=0)
+    assert one.diagnostics.r_hat > 1.05
+    assert f"R-hat {one.diagnostics.r_hat:.2f}" in one.notes[-1]
+    assert "table by table" in repr(one)
+    settled = fit(cells, TRIANGLE, chains=2, sweeps=4000, keep=1000)
+    assert settled.diagnostics.r_hat <= 1.05
+    assert not any("R-hat" in note for note in settled.notes)
+
+
+def test_a_fit_shows_how_far_it_is(cells, monkeypatch):
+    """Whether on a terminal or not, the work is the same; the bar counts to its end."""
+    seen = []
+
+    def counted(pieces, total, label):
+        for piece in pieces:
+            seen.append(piece)
+            yield piece
+        assert len(seen) == total
+        assert label
+
+    monkeypatch.setattr(bayes_net, "watched", counted)
+    fit(cells, TRIANGLE, chains=2, sweeps=100, keep=50, burn=33)
+    assert sum(many for *_, many in seen) == 2 * (33 + 100)
 
 
 def test_a_run_too_short_to_judge_is_refused(cells):

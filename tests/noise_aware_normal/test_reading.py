@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from discreet.inference.noise_aware_normal_chains import Plan
-from discreet.inference.noise_aware_normal_posterior import watched
 from discreet.inference.noise_aware_regression import Design
+from discreet.inference.progress import watched
 from discreet.sampling.source import SeededSource
 
 QUICK = Plan(chains=2, draws=100, thin=2, burn=200)

@@ -28,6 +28,7 @@ from discreet.inference.bayes_net_tables import DRAWS, NetworkCounts, by_table
 from discreet.inference.noise_aware import Diagnostics
 from discreet.inference.noise_aware_chains import ess, r_hat
 from discreet.inference.noise_aware_noise import NoiseLaw
+from discreet.inference.progress import watched
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ if TYPE_CHECKING:
     from discreet.sampling.source import Source
 
 WATCHED = 256  # entries of θ whose R-hat and ESS are computed, spread evenly over all of them
+WARMING = 20  # pieces of the warm-up, after each of which the bar moves
 MOVES = 10_000_000  # records times sweeps in a chain, which bounds its time; and within it
 FEWEST, MOST = 400, 2000  # sweeps to keep
+MIXED = 1.05  # the largest R-hat that is passed over in silence; 1.01 is the textbook's
 
 
 def read(cells: NoisyCells, model: BayesianNetwork, reading: str) -> NetworkPosterior:
@@ -90,7 +93,8 @@ def fit(
 
     Uses what tables say about each other, through the independences of the graph: more than table by table
     where noise is heavy and the graph is right, and worse where it is not. The same without a source.
-    n private: flat prior on it, up to 12 standard deviations above the noisy totals.
+    n private: flat prior on it, up to 12 standard deviations above the noisy totals. Chains that have not
+    met say so in `notes`.
     """
     check_length(chains, sweeps, keep)
     problem, n = posed(cells, model)
@@ -99,14 +103,29 @@ def fit(
     burnt, thin = total // 2 if burn is None else burn, max(total // kept, 1)
     draws = np.empty((chains, kept, model.size), np.float32)
     sizes = np.empty((chains, kept), np.int64)
-    for i, seed in enumerate((source or public_source(cells, model)).words(chains)):
-        chain = Chain.begin(problem, started(problem, cells, n, int(seed)), int(seed))
-        chain.advance(burnt)
-        for s in range(kept):
-            chain.advance(thin)
+    seeds = [int(seed) for seed in (source or public_source(cells, model)).words(chains)]
+    starts = (Chain.begin(problem, started(problem, cells, n, seed), seed) for seed in seeds)
+    pace = [burnt // WARMING] * (WARMING - 1) + [burnt - burnt // WARMING * (WARMING - 1)] + [thin] * kept
+    moves = ((i, s - WARMING, chain, many) for i, chain in enumerate(starts) for s, many in enumerate(pace))
+    for i, s, chain, many in watched(moves, chains * len(pace), "records behind the counts"):
+        chain.advance(many)
+        if s >= 0:
             draws[i, s], sizes[i, s] = chain.theta, chain.n
-    method = diagnosed(draws, "Gibbs over θ and the records")
-    return NetworkDraws(model, draws, "noise_aware", method, sizes, notes_of(cells))
+    found = diagnosed(draws, "Gibbs over θ and the records")
+    return NetworkDraws(
+        model, draws, "noise_aware", found, sizes, (*notes_of(cells), *apart(found, burnt + thin * kept))
+    )
+
+
+def apart(found: Diagnostics, sweeps: int) -> tuple[str, ...]:
+    """Say where the chains have not met: then their draws together are no sample of the posterior."""
+    if found.r_hat <= MIXED:
+        return ()
+    said = (
+        f"chains of {sweeps} sweeps have not met: worst R-hat {found.r_hat:.2f}, above {MIXED}; intervals of "
+        "such entries are not to be trusted: give sweeps= more, or read table by table, which needs no chain"
+    )
+    return (said,)
 
 
 def started(problem: Problem, cells: NoisyCells, n: int, seed: int) -> NDArray[np.int32]:

@@ -18,7 +18,8 @@ from discreet.inference.noise_aware_chains import ess, r_hat
 from discreet.inference.noise_aware_normal_chains import Plan, augmented, collect, limiting
 from discreet.inference.noise_aware_normal_grid import draws
 from discreet.inference.noise_aware_normal_model import Observed, latent
-from discreet.inference.noise_aware_normal_posterior import SampledPosterior, watched
+from discreet.inference.noise_aware_normal_posterior import SampledPosterior
+from discreet.inference.progress import watched
 
 if TYPE_CHECKING:
     from discreet.families.family import Family

@@ -1,9 +1,7 @@
-"""A noise-aware posterior that is held as draws, and the bar that is shown while they are made."""
+"""A noise-aware posterior that is held as draws."""
 
 from __future__ import annotations
 
-import sys
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -13,14 +11,11 @@ from discreet.families.family import credible
 from discreet.inference.noise_aware import Diagnostics, NoiseAware
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.families.family import Family, Floats
     from discreet.sampling.source import Source
 
-PATIENCE = 2.0  # seconds without a bar
 LINES = 2**20  # observations × draws of a predictive that are in memory at once
 
 
@@ -69,23 +64,3 @@ class SampledPosterior(NoiseAware):
             for part in parts
         ]
         return np.asarray(np.concatenate(done).reshape(row) - np.log(len(self._flat)))
-
-
-def watched(pieces: Iterator[Floats], total: int, label: str) -> Iterator[Floats]:
-    """Yield the pieces; on a terminal, once the work has taken two seconds, rich draws a bar on stderr."""
-    if not sys.stderr.isatty():
-        yield from pieces
-        return
-    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
-    from rich.progress import Progress  # noqa: PLC0415
-
-    started, bar = time.monotonic(), Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task(label, total=total)
-    try:
-        for piece in pieces:
-            if time.monotonic() - started > PATIENCE:
-                bar.start()
-            yield piece
-            bar.advance(task)
-    finally:
-        bar.stop()
