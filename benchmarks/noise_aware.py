@@ -1,21 +1,30 @@
-"""Noise-aware readings, in turns with a baseline: python benchmarks/noise_aware.py [--private REPLICATES]
+"""Noise-aware readings, in turns with a baseline: python benchmarks/noise_aware.py
 
 Dirichlet with up to 10⁵ cells against the naive reading with as many draws of θ, one number against the same;
-peak memory of the process. --private adds the coverage of 90 % intervals where n is private.
+peak memory of the process. Instead of that, coverage of 90 % intervals: --private REPLICATES where n is
+private, one number; --counts REPLICATES for four cells, n public and private.
 """
 
 import argparse
 import resource
 import time
-from dataclasses import replace
 
 import numpy as np
+from scipy.special import betainc
+from scipy.stats import kstest
 
 from discreet.families.beta_bernoulli import BetaBernoulli
+from discreet.families.beta_binomial import BetaBinomial
+from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.dirichlet_categorical import DirichletCategorical
+from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
+from discreet.families.normal_mean import NormalMean
+from discreet.inference.noise_aware_dirichlet import Run
+from discreet.inference.noise_aware_noise import NoiseLaw
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.guarantees import PureDP
 from discreet.sampling.source import SeededSource
 
 
@@ -58,26 +67,95 @@ def scalar(model, statistic, n, scale):
     print(f"{model.name}, n = {n}: {1000 * aware:.0f} ms, {aware / naive:.0f} × the naive interval")
 
 
+# --- coverage ------------
+def rounded(x, lower, upper, per_unit):
+    return int(np.floor(np.clip(x, lower, upper) * per_unit + 0.5).sum())
+
+
+SCALARS = {  # model, θ from its prior, the sum of n records as they pass the door
+    "Beta–Bernoulli": (BetaBernoulli(2, 3), lambda r: r.beta(2, 3), lambda r, t, n: r.binomial(n, t)),
+    "Beta–Binomial, 4 trials": (
+        BetaBinomial(2, 3, trials=4),
+        lambda r: r.beta(2, 3),
+        lambda r, t, n: r.binomial(4 * n, t),
+    ),
+    "Beta–Geometric, cut at 6": (
+        BetaGeometric(4, 3, upper=6),
+        lambda r: r.beta(4, 3),
+        lambda r, t, n: np.minimum(r.geometric(t, n) - 1, 6).sum(),
+    ),
+    "Gamma–Poisson, cut at 6": (
+        GammaPoisson(3, 1, upper=6),
+        lambda r: r.gamma(3),
+        lambda r, t, n: np.minimum(r.poisson(t, n), 6).sum(),
+    ),
+    "Gamma–Exponential, cut at 2": (
+        GammaExponential(3, 2, upper=2),
+        lambda r: r.gamma(3, 1 / 2),
+        lambda r, t, n: rounded(r.exponential(1 / t, n), 0, 2, 2**14),
+    ),
+    "Normal mean, cut to [−1, 2]": (
+        NormalMean(0, 1, 1, lower=-1, upper=2),
+        lambda r: r.normal(),
+        lambda r, t, n: rounded(r.normal(t, 1, n), -1, 2, 2**13),
+    ),
+}
+
+
+def told(name, n, epsilon, pit, naive=None):
+    inside = ((pit > 0.05) & (pit < 0.95)).mean()
+    beside = "" if naive is None else f" (naive {naive:.1%})"
+    error = (0.09 / pit.size) ** 0.5
+    print(f"{name}, n about {n}, ε = {epsilon}: covers {inside:.1%} ± {error:.1%}{beside}", flush=True)
+    print(f"        KS p {kstest(pit, 'uniform').pvalue:.3f}, {pit.size} replicates", flush=True)
+
+
 def private(replicates):
-    rng, model = np.random.default_rng(3), BetaBernoulli(2, 3)
-    made = NoisyStatistics(model, scale=10, relation=ADD_REMOVE).release([3], SeededSource(1), count=9)
-    inside = {"noise_aware": 0, "naive": 0}
-    for theta in rng.beta(2, 3, replicates):
-        n = int(rng.integers(0, 300))
-        s = rng.binomial(n, theta)
-        p = -np.expm1(-1 / 10)
-        noisy = np.array([s, n - s]) + rng.geometric(p, 2) - rng.geometric(p, 2)
-        release = replace(made, noisy=tuple(noisy.tolist()))
-        for reading in inside:
-            low, high = release.posterior(reading=reading).interval(0.9)
-            inside[reading] += bool(low <= theta <= high)
-    print("n private, ε = 0.1:", {k: f"{v / replicates:.1%}" for k, v in inside.items()}, f"of {replicates}")
+    """n is private and flat on 0 … 2n; what is released is drawn by the mechanism itself."""
+    for name, (model, prior, records) in SCALARS.items():
+        for n, epsilon in ((100, 0.1), (1000, 1.0)):
+            rng, pit, naive = np.random.default_rng(3), [], 0
+            mechanism = NoisyStatistics.calibrate(model, target=PureDP(epsilon, relation=ADD_REMOVE))
+            for i in range(replicates):
+                theta, size = prior(rng), int(rng.integers(0, 2 * n))
+                release = mechanism.release([int(records(rng, theta, size))], SeededSource(i), count=size)
+                pit.append(float(release.posterior().cdf(theta)))
+                low, high = release.posterior(reading="naive").interval(0.9)
+                naive += bool(low <= theta <= high)
+            told(f"{name}, n private", n, epsilon, np.array(pit), naive / replicates)
+
+
+ALPHA = np.array([1.0, 0.5, 2.0, 1.5])
+
+
+def counts(replicates):
+    """Four cells, by the chains of the reading; n public, and private and flat on 0 … 2n."""
+    prior = DirichletCategorical(ALPHA)
+    for is_private in (False, True):
+        for n, epsilon in ((100, 0.1), (1000, 0.1), (1000, 1.0), (10_000, 0.3)):
+            rng, pit = np.random.default_rng(7), []
+            law = NoiseLaw("discrete_laplace", (1 if is_private else 2) / epsilon)
+            run, p = Run(prior, None if is_private else n, law), -np.expm1(-1 / law.scale)
+            for i, theta in enumerate(rng.dirichlet(ALPHA, replicates)):
+                size = int(rng.integers(0, 2 * n)) if is_private else n
+                noisy = rng.multinomial(size, theta) + rng.geometric(p, 4) - rng.geometric(p, 4)
+                rows = run.chain(noisy.astype(np.float64), i, 1000, thin=5)  # a quarter of what users get
+                a = ALPHA[0] + rows[:, 0]
+                pit.append(betainc(a, ALPHA.sum() + rows.sum(axis=1) - a, theta[0]).mean())
+            who = "private" if is_private else "public"
+            told(f"Dirichlet of 4 cells, n {who}", n, epsilon, np.array(pit))
 
 
 def main():
     asked = argparse.ArgumentParser()
-    asked.add_argument("--private", type=int, default=0)
-    replicates = asked.parse_args().private
+    asked.add_argument("--private", type=int, default=0, metavar="REPLICATES")
+    asked.add_argument("--counts", type=int, default=0, metavar="REPLICATES")
+    wanted = asked.parse_args()
+    if wanted.private or wanted.counts:
+        for coverage, replicates in ((private, wanted.private), (counts, wanted.counts)):
+            if replicates:
+                coverage(replicates)
+        return
     dirichlet(300, 3000, 4)  # compiles
     for cells, records, scale in ((1000, 10_000, 4), (10_000, 100_000, 4), (100_000, 10**6, 4)):
         dirichlet(cells, records, scale)
@@ -86,8 +164,6 @@ def main():
     for n in (100, 10_000, 10**6):
         scalar(BetaBernoulli(2, 3), [n // 3], n, 10)
         scalar(GammaPoisson(3, 1, upper=8), [2 * n], n, 80)
-    if replicates:
-        private(replicates)
 
 
 if __name__ == "__main__":
