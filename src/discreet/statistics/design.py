@@ -41,6 +41,20 @@ def designed(table: Table, model: GeneralizedLinear) -> tuple[Table, Generalized
     return chosen.derive(**columns)[tuple(columns)], model
 
 
+def compact(table: Table, model: GeneralizedLinear) -> Table:
+    """Return the same with a categorical column as its code: indicators are many, and made where they go."""
+    chosen, model = bound(table, model)
+    first = {feature.column: feature for feature in reversed(model.design)}
+    columns = {
+        f"discreet_x{i}": Column(name)
+        if isinstance(chosen.schema[name], Categorical)
+        else _column(first[name])
+        for i, name in enumerate(model.features)
+    }
+    columns[ANSWER] = answer_of(model.loss, model, chosen.schema[model.target])
+    return chosen.derive(**columns)[tuple(columns)]
+
+
 # --- a declared column as features ------------
 @singledispatch
 def features_of(kind: Kind, name: str) -> tuple[Feature, ...]:

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.models.regression_records import Records
 from discreet.statistics.counted import Counted
-from discreet.statistics.design import designed
+from discreet.statistics.design import compact
 from discreet.statistics.sums import as_number, at_most
+from discreet.tables.schema import Categorical, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.models.margin_losses import Floats
     from discreet.tables.table import Table
 
-BATCH = 2**16
+BATCH = 2**15
 
 
 def records(table: Table, model: GeneralizedLinear, n: int | None) -> Callable[[], Counted]:
     """Prepare the rows; a remote engine sends them into this process."""
     del n  # every row is read, and `checked` counts them
-    stream, d = numeric_rows(designed(table, model)[0]), len(model.design)
+    columns = compact(table, model)
+    stream, kinds = _batches(columns), [columns.schema[name] for name in columns.columns]
 
     def read() -> Counted:
-        parts = [
-            Records.of(model, batch[:, :d], batch[:, d])
-            for batch in (_matrix(columns, d + 1) for columns in stream())
-        ]
+        parts = [Records.of(model, *_encoded(kinds, batch)) for batch in stream()]
         rows = np.concatenate([part.rows for part in parts] or [np.zeros((0, model.dimension))])
         answers = np.concatenate([part.answers for part in parts] or [np.zeros(0)])
         return Counted(Records(rows, answers), len(rows))
@@ -37,14 +38,13 @@ def records(table: Table, model: GeneralizedLinear, n: int | None) -> Callable[[
     return read
 
 
-def numeric_rows(table: Table) -> Callable[[], Iterator[Any]]:
-    """Clean doubles, the answer last, at most k rows a unit: Arrow batches, compiled before the charge."""
+def _batches(table: Table) -> Callable[[], Iterator[Any]]:
+    """Clean numbers and codes, the answer last, at most k rows a unit: compiled before the charge."""
     from discreet.tables.engine import batches, prepared  # noqa: PLC0415 - Ibis is heavy
     from discreet.tables.rows import clean_rows  # noqa: PLC0415
 
-    names = table.columns
-    rows = clean_rows(table, names)
-    numbers = {f"x{i}": as_number(rows[x], table.schema[x])[0] for i, x in enumerate(names)}
+    rows = clean_rows(table, table.columns)
+    numbers = {f"x{i}": _number(table.schema[x], rows[x]) for i, x in enumerate(table.columns)}
     rows = at_most(table, rows.mutate(**numbers), tuple(numbers)).select(*numbers)
     if table.source.embedded:
         return batches(rows, BATCH)
@@ -52,6 +52,25 @@ def numeric_rows(table: Table) -> Callable[[], Iterator[Any]]:
     return lambda: iter(fetch().to_batches())
 
 
-def _matrix(batch: Any, width: int) -> Any:  # noqa: ANN401 - n × width doubles
-    columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
-    return np.column_stack(columns) if len(columns[0]) else np.zeros((0, width))
+@singledispatch
+def _number(kind: Kind, value: Any) -> Any:  # noqa: ANN401 - Ibis values
+    return as_number(value, kind)[0]
+
+
+@_number.register
+def _(kind: Categorical, value: Any) -> Any:  # noqa: ANN401
+    del kind
+    return value
+
+
+def _encoded(kinds: list[Kind], batch: Any) -> tuple[Floats, Floats]:  # noqa: ANN401 - an Arrow batch
+    """Numbers as they are, and one column for each level of a code; then the answers."""
+    *columns, answers = (np.asarray(column.to_numpy(zero_copy_only=False)) for column in batch.columns)
+    widths = [kind.size if isinstance(kind, Categorical) else 1 for kind in kinds[:-1]]
+    x, start = np.zeros((sum(widths), len(answers))), 0
+    for column, kind, width in zip(columns, kinds, widths, strict=False):
+        x[start : start + width] = (
+            column == np.arange(width)[:, None] if isinstance(kind, Categorical) else column
+        )
+        start += width
+    return x.T, answers
