@@ -7,6 +7,7 @@ once: the set it belongs to has a public name, under which the ledger refuses a 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -14,8 +15,8 @@ import numpy as np
 from discreet.privacy.composition import repeat
 from discreet.privatise import kept, pay
 from discreet.receipts import LedgerError
+from discreet.sampling import exact
 from discreet.sampling.source import SYSTEM
-from discreet.tables.errors import TableError
 from discreet.tables.observations import column_reader
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.ledger import Ledger, Receipt
     from discreet.mechanisms.profile import ProfileMechanism
+    from discreet.privacy.amplification import Row
     from discreet.privacy.guarantee import Guarantee
     from discreet.privacy.profiles import ProfileGraph
     from discreet.sampling.source import Source
@@ -52,6 +54,7 @@ def release_observations(
     profile: str,
     observations: str,
     ledger: Ledger,
+    unknown: str | None = None,
     per_source: int = 1,
     scope: str | None = None,
     source: Source | None = None,
@@ -59,12 +62,15 @@ def release_observations(
     """Randomise a column, each row by the kernel of its own profile, and charge for one source's rows.
 
     `profile` is the column that names each row's profile, which is what stays secret; or one profile of the
-    graph, when all rows are of that one. `observations` names the set for good. A source with k rows in it
-    loses kε: say so with `per_source`.
+    graph, when all rows are of that one. That a row has none of the graph's is as secret as which it has:
+    such a row leaves as a fresh draw from the released law of `unknown`, whatever was observed: hidden among
+    the rows of that profile, and as well as they are from its neighbours. `observations` names the set for
+    good. A source with k rows in it loses kε: say so with `per_source`.
     """
     if per_source < 1 or not observations.strip():
         raise ValueError("name the set of observations, and say how many rows one source has at most (≥ 1)")
     graph = mechanism.graph
+    own = graph.place(profile) if profile in graph.names else _stranger(graph, unknown)
     read = column_reader(data, (column,) if profile in graph.names else (column, profile))
     promise = repeat(mechanism.guarantee, per_source)
     receipt = _paid(ledger, promise, observations, scope)
@@ -75,10 +81,35 @@ def release_observations(
         values = np.maximum(_places(found[column], graph.labels), 0)
         places = _profiles(found, graph, profile, values.size)
         ledger.mark_computed(receipt.id)
-        return _randomised(mechanism, values, places, bits)
+        released = _randomised(mechanism, values, places, bits)
+        nobody = places < 0
+        released[nobody] = fresh(mechanism.outputs[own], int(nobody.sum()), bits)
+        return released
 
     released = kept(receipt, compute)
     return LocalRelease(released, graph, promise, replace(receipt, computed=True), bits.seeded)
+
+
+def _stranger(graph: ProfileGraph, unknown: str | None) -> int:
+    """Return the profile whose law rows of none are given; without one nothing is read or charged."""
+    if unknown not in graph.names:
+        raise ValueError(
+            "a column of profiles may hold names that the graph lacks, and whether it does is private: "
+            f"say as which profile such rows are released with unknown=, one of {', '.join(graph.names)}; "
+            f"got {unknown!r}"
+        )
+    return graph.place(unknown)
+
+
+def fresh(law: Row, size: int, source: Source) -> NDArray[np.int64]:
+    """Draw from a law of rationals exactly, value after value: P(y | none before) = q_y/(1 − Σ_{x<y} q_x)."""
+    drawn, left = np.full(size, len(law) - 1, dtype=np.int64), np.arange(size)
+    rest = Fraction(1)
+    for y, share in enumerate(law[:-1]):
+        hit = exact.bernoulli(source, share / rest, left.size) if rest > 0 else np.zeros(left.size, bool)
+        drawn[left[hit]] = y
+        left, rest = left[~hit], rest - share
+    return drawn
 
 
 def _paid(ledger: Ledger, promise: Guarantee, observations: str, scope: str | None) -> Receipt:
@@ -100,10 +131,7 @@ def _profiles(
 ) -> NDArray[np.int64]:
     if profile in graph.names:
         return np.full(size, graph.place(profile))
-    places = _places(found[profile], graph.names)
-    if (places < 0).any():
-        raise TableError(f"the column {profile!r} names profiles that the graph does not have")
-    return places
+    return _places(found[profile], graph.names)  # −1: none of them
 
 
 def _places(column: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.int64]:

@@ -2,11 +2,17 @@
 
 import csv
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, chi2_contingency, chisquare
+
+from discreet.local import fresh
+from discreet.mechanisms.profile_categorical import SmoothCategorical
+from discreet.privacy.profiles import ProfileGraph
+from discreet.sampling.source import SeededSource
 
 GRAPH = """labels = ["low", "mid", "high"]
 edges = [["engineer", "manager"]]
@@ -36,6 +42,7 @@ def usage(run, home):
 
 def local(run, *more, out="r.csv", name="march", epsilon="0.5"):
     words = ["--column", "level", "--profile", "role", "--graph", "roles.toml", "--epsilon", epsilon]
+    words += ["--unknown", "manager"]
     return run(
         "local", "usage.csv", *words, "--observations", name, "--ledger", "local.db", "--out", out, *more
     )
@@ -79,13 +86,40 @@ def test_several_rows_of_one_source_cost_several_times(run, usage):
     assert json.loads(done.out)["epsilon"] == pytest.approx(0.8, rel=1e-6)
 
 
+def test_rows_of_an_undeclared_profile_leave_as_the_public_one_whatever_was_observed(run, usage):
+    """χ² over three values at level 1e-6: the released law of managers, not that of engineers."""
+    usage.write_text("role,level\n" + "CANARY,low\n" * 3000 + ",high\n" * 1000)
+    done = local(run, "--seed", "4", "--json")
+    assert done.code == 0, done.err
+    assert "CANARY" not in done.err + done.out
+    rows = [row["level"] for row in released()]
+    graph = ProfileGraph.load("roles.toml")
+    outputs = SmoothCategorical.solve(graph, 0.5).outputs
+    seen = np.array([rows.count(label) for label in graph.labels])
+    manager, engineer = (
+        chisquare(seen, 4000 * np.array([float(q) for q in outputs[graph.place(name)]])).pvalue
+        for name in ("manager", "engineer")
+    )
+    assert manager > 1e-6 > engineer
+    canaries, blanks = (
+        np.array([part.count(label) for label in graph.labels]) for part in (rows[:3000], rows[3000:])
+    )
+    assert chi2_contingency([canaries, blanks]).pvalue > 1e-6  # low or high was observed: it does not matter
+
+
+def test_a_fresh_draw_follows_a_law_with_zeros_and_ones():
+    source = SeededSource(5)
+    assert fresh((Fraction(0), Fraction(1), Fraction(0)), 50, source).tolist() == [1] * 50
+    assert fresh((Fraction(1, 3), Fraction(0), Fraction(2, 3)), 0, source).size == 0
+    seen = np.bincount(fresh((Fraction(1, 3), Fraction(0), Fraction(2, 3)), 3000, source), minlength=3)
+    assert seen[1] == 0
+    assert binomtest(int(seen[0]), 3000, 1 / 3).pvalue > 1e-6
+    assert binomtest(int(seen[0]), 3000, 1 / 2).pvalue < 1e-6
+
+
 def test_bad_input_is_one_line_and_nothing_is_charged(run, usage):
-    usage.write_text("role,level\nCANARY,low\n")
-    unknown = local(run)
-    assert unknown.code == 3
-    assert "the graph does not have" in unknown.err
-    assert "CANARY" not in unknown.err + unknown.out
     for more, words in (
+        (["--unknown", "nobody"], "one of engineer, manager"),
         (["--kind", "magic"], "no kind is called"),
         (["--kind", "smooth_bit"], "not 2"),
         (["--column", "nope"], "no column 'nope'"),

@@ -38,6 +38,10 @@ def local(
     kind: Annotated[
         str, typer.Option(help=f"One of {', '.join(KINDS)}.", autocompletion=starting_with(KINDS))
     ] = "keep",
+    unknown: Annotated[
+        str | None,
+        typer.Option(help="The profile as which rows of an undeclared one are released; needs a column."),
+    ] = None,
     per_source: Annotated[int, typer.Option(help="How many rows one source has at most.")] = 1,
     scope: Annotated[str | None, typer.Option(help="The scope to charge.")] = None,
     seed: o.Seed = None,
@@ -47,13 +51,14 @@ def local(
 
     The graph is public and says which profiles there are (their laws over the values) and which pairs must
     look alike. Each row is randomised by the kernel of its own profile; the profile column itself never
-    leaves. The same set of observations cannot be released twice.
+    leaves. A row whose profile the graph does not have is released as a fresh draw from the law of --unknown,
+    so that nobody can tell it was there. The same set of observations cannot be released twice.
 
     \b
     Examples:
       discreet ledger init local.db --budget pure:2 --relation profile
       discreet local usage.csv --column level --profile role --graph roles.toml --epsilon 0.5 \\
-          --observations march --ledger local.db --out released.csv
+          --unknown engineer --observations march --ledger local.db --out released.csv
     """
     if out.exists():
         raise FileExistsError(
@@ -77,6 +82,7 @@ def local(
             profile=profile,
             observations=observations,
             ledger=book,
+            unknown=unknown,
             per_source=per_source,
             scope=scope,
             source=None if seed is None else SeededSource(seed),
