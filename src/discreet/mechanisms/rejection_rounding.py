@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, final
 
-from discreet.mechanisms.loss_floors import largest_value, pull
+from discreet.mechanisms.loss_floors import pull, rounded
 from discreet.mechanisms.radial_envelope import ROUNDOFF
 from discreet.mechanisms.radial_proposal import FINER, TAIL, largest_radius
 from discreet.privacy.guarantee import NotProved
@@ -43,7 +43,7 @@ class Rounding:
     total: float  # ρn
     slope: float  # Lc
     pulled: float  # sup −sφ'
-    values: float  # what one φ is rounded relative to
+    values: float  # what one φ errs by, in u
     strength: float  # m
     smoothness: float  # β
     noise: float  # s
@@ -61,13 +61,13 @@ class Rounding:
         more: float = 0.0,
         radius: float = math.inf,
     ) -> Self:
-        """For proposals of strength m + more, and points as long as those of strength m are."""
-        if n is None:
-            raise NotProved(
-                "sums over records are rounded, and the more so the more there are: the number of records "
-                "must be public or capped by a public bound: give most=…"
-            )
-        d, m, total = model.dimension, float(strength), float(weight) * n
+        """For proposals of strength m + more, at points no longer than twice those of strength m.
+
+        m‖w*‖² = −ρΣs_iφ'(s_i) ≤ ρn·pull; a proximal chain from 0 strays no further than its stationary twin
+        moves, as drawing w from y does not spread them apart.
+        """
+        n, d, m = counted(n), model.dimension, float(strength)
+        total = float(weight) * n
         c, pulled = math.sqrt(float(model.bound_square)), float(pull(model.loss))
         beta = m + float(weight) * float(model.smoothness(n))
         if not beta / m <= WORST:
@@ -75,8 +75,8 @@ class Rounding:
                 "smoothness over strength, β/m, is above 2^30 and leaves doubles too little room; a larger "
                 "strength, a smaller weight or a smaller norm is needed"
             )
-        reach = c * (2 * math.sqrt((d + pulled * total) / m) + _far(d, m))
-        slope, values = float(model.loss.lipschitz) * c, largest_value(model.loss, reach)
+        reach = 2 * c * (math.sqrt((d + pulled * total) / m) + _far(d, m))
+        slope, values = float(model.loss.lipschitz) * c, rounded(model.loss, reach)
         return cls(d, total, slope, pulled, values, m + more, beta + more, noise, radius)
 
     @property
@@ -86,11 +86,11 @@ class Rounding:
 
     @property
     def exponent(self) -> float:
-        """ξ₁: a margin is a sum of d products, a loss errs by 80u and by 16u of its terms, sums of increments
-        by 72u; m‖v − centre‖ ≤ 2ρnLc, as U(v) ≤ U(centre). In a ball λR² ≤ 6ρnLcR + 8d + mR² comes on top.
+        """ξ₁: a margin is a sum of d products, a loss errs by `rounded`, sums of increments by 72u;
+        m‖v − centre‖ ≤ 2ρnLc, as U(v) ≤ U(centre). In a ball λR² ≤ 6ρnLcR + 8d + mR² comes on top.
         """
         d = self.dimension
-        records = self.total * (self.slope * self.far * (3 * d + 160) + 80 + 16 * self.values)
+        records = self.total * (self.slope * self.far * (3 * d + 160) + self.values)
         prior = (d + 8) * self.strength * self.far**2 + 64 * (8 * d + 100)
         if self.radius < math.inf:
             held = 6 * self.total * self.slope * self.radius + 8 * d + self.strength * self.radius**2
@@ -147,6 +147,15 @@ class Rounding:
     @property
     def _held(self) -> float:
         return self.dimension + self.total * self.pulled
+
+
+def counted(n: int | None) -> int:
+    if n is None:
+        raise NotProved(
+            "sums over records are rounded, and the more so the more there are: the number of records must "
+            "be public or capped by a public bound: give most=…"
+        )
+    return n
 
 
 def _far(dimension: int, strength: float) -> float:
