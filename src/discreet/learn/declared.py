@@ -1,0 +1,169 @@
+"""What must be public before an estimator may look at a record: the promise, bounds, bits, columns."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from discreet.models.design import Feature
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
+from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.sampling.source import SYSTEM, SeededSource, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from discreet.models.margin_losses import Floats
+    from discreet.privacy.certified import Exact
+
+NUMERIC = "biuf"  # dtypes whose values are numbers
+
+
+# ── the promise ─────────────────────────────────────────────────────────────────────────────────────────
+def promise(
+    target: Guarantee | None, epsilon: Exact | None, delta: Exact | None, relation: Relation | str | None
+) -> Guarantee:
+    """Return the target, or what ε, δ and the relation say."""
+    if (target is None) == (epsilon is None):
+        raise ValueError(
+            "say what to promise: either target=dc.ApproxDP(1, 1e-6), or epsilon=1, delta=1e-6; "
+            f"got {'neither' if target is None else 'both'}"
+        )
+    if target is not None:
+        if not isinstance(target, Guarantee):
+            raise TypeError(f"target must be a guarantee, e.g. dc.ApproxDP(1, 1e-6), got {target!r}")
+        if delta is not None or relation not in {None, target.relation, target.relation.value}:
+            raise ValueError("delta and relation belong to epsilon=…; a target holds its own")
+        return target
+    neighbours = Relation("substitute" if relation is None else relation)
+    assert epsilon is not None  # noqa: S101 - one of the two was given
+    if delta is None or delta == 0:
+        return PureDP(epsilon, relation=neighbours)
+    return ApproxDP(epsilon, delta, relation=neighbours)
+
+
+def bits(random_state: int | Source | None) -> Source:
+    """Return the operating system's generator; a seed is for tests, is not private, and is remembered."""
+    if random_state is None:
+        return SYSTEM
+    if isinstance(random_state, Source):
+        return random_state
+    if isinstance(random_state, numbers.Integral):
+        return SeededSource(int(random_state))
+    raise TypeError(
+        f"random_state must be None (private), a seed (NOT private) or a Source, got "
+        f"{type(random_state).__name__}: numpy's generators are not made for secrets"
+    )
+
+
+# ── columns ─────────────────────────────────────────────────────────────────────────────────────────────
+def read_columns(estimator: Any, X: ArrayLike, relation: Relation | None, *, reset: bool) -> Floats:  # noqa: ANN401
+    """Check shape, type and names and no value: an error about a value would tell of one record.
+
+    With n private a table may be empty, as its neighbour is.
+    """
+    refuse_objects(X)
+    least = 0 if relation is ADD_REMOVE else 1
+    checked: Floats = validate_data(
+        estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=least
+    )
+    return checked
+
+
+def refuse_objects(X: Any) -> None:  # noqa: ANN401 - an array, a data frame, lists
+    """Refuse columns of texts or objects by their type alone; converting them would quote a value."""
+    declared = getattr(X, "dtypes", None)
+    if declared is not None and not hasattr(declared, "kind"):
+        kinds = {getattr(dtype, "kind", "f") for dtype in declared}
+    elif hasattr(X, "toarray"):  # sparse: refused by scikit-learn's own words
+        return
+    else:
+        kinds = {np.asarray(X).dtype.kind}
+    if kinds & set("OSUmMV"):
+        raise TypeError(
+            "every column of X must have a numeric type; encode categories by public levels first, e.g. "
+            "OneHotEncoder(categories=[['A', 'B']], handle_unknown='ignore')"
+        )
+
+
+def names_of(estimator: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """Name the columns as the data frame did, or x0, x1, …"""
+    given = getattr(estimator, "feature_names_in_", None)
+    return tuple(f"x{i}" for i in range(estimator.n_features_in_)) if given is None else tuple(given)
+
+
+def refuse_weights(unknown: dict[str, Any]) -> None:
+    if "sample_weight" in unknown:
+        raise TypeError(
+            "sample_weight is refused: the promise is made for records that all count once. A record of "
+            "weight w would need noise w times as large for everybody, and weights read from data are "
+            "themselves private"
+        )
+    if unknown:
+        raise TypeError(f"fit takes X and y, got {', '.join(sorted(unknown))} too")
+
+
+# ── bounds ──────────────────────────────────────────────────────────────────────────────────────────────
+@final
+@dataclass(frozen=True)
+class Scale:
+    """x ↦ (x − centre)/half, clipped to [−1, 1] where bounds were declared; else x as it is."""
+
+    centre: tuple[float, ...]
+    half: tuple[float, ...]
+    clipped: bool
+
+    @classmethod
+    def of(cls, bounds: Any, columns: int) -> Scale:  # noqa: ANN401 - (lower, upper), numbers or one a column
+        if bounds is None:
+            return cls((0.0,) * columns, (1.0,) * columns, clipped=False)
+        try:
+            lower, upper = (np.broadcast_to(np.asarray(end, np.float64), (columns,)) for end in bounds)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"bounds must be (lower, upper), each one number or {columns} numbers, one a column; "
+                "they must be public knowledge, not read from the data"
+            ) from None
+        if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower < upper).all()):
+            raise ValueError(
+                f"bounds need finite lower < upper in every column, got {bounds!r}; they must be public "
+                "knowledge, not read from the data"
+            )
+        centre, half = lower + (upper - lower) / 2, (upper - lower) / 2
+        return cls(tuple(centre.tolist()), tuple(half.tolist()), clipped=True)
+
+    def __call__(self, x: Floats) -> Floats:
+        if not self.clipped:
+            return x
+        return np.asarray(np.clip((x - np.array(self.centre)) / np.array(self.half), -1.0, 1.0))
+
+    def design(self, names: Sequence[str]) -> tuple[Feature, ...]:
+        columns = zip(names, self.centre, self.half, strict=True)
+        return tuple(Feature(name, centre, half) for name, centre, half in columns)
+
+    def unscaled(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Rewrite weights of scaled columns as (coefficients of columns as given, what the centres add)."""
+        coefficients = weights / np.array(self.half)
+        return coefficients, -coefficients @ np.array(self.centre)
+
+
+def norm_of(norm: Exact | None, scale: Scale) -> Exact:
+    """Return the length that rows are cut to: as declared or, of columns in [−1, 1], their √d."""
+    if norm is not None:
+        return norm
+    if not scale.clipped:
+        raise ValueError(
+            "norm is missing: the length that longer rows are scaled down to. It sets how much one record "
+            "may matter, so it must be public knowledge, not read from the data; or declare bounds="
+            "(lower, upper) of the columns, which are then scaled to [−1, 1]"
+        )
+    fine = 2**20
+    return Fraction(isqrt(len(scale.half) * fine**2) + 1, fine)

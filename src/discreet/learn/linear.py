@@ -1,0 +1,151 @@
+"""Private Bayesian linear regression as a scikit-learn regressor."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import sqrt
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.families.family import root_above
+from discreet.families.linear_regression import BayesianLinearRegression
+from discreet.inference.linear_normal import read
+from discreet.learn.declared import Scale, norm_of
+from discreet.learn.private import PrivateEstimator, array
+from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.guarantees import PureDP
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from discreet.ledger import Ledger
+    from discreet.models.margin_losses import Floats
+    from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Guarantee, Relation
+    from discreet.sampling.source import Source
+
+CONSTANT = 0.5  # the intercept's column, beside features of length 1 and an answer in [−1, 1]
+SHAPE, SCALE = 3, 0.2  # σ² ~ IG, of mean 1/10 for answers in [−1, 1]
+
+
+@final
+class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+    """E[y | x] = x·w from noisy XᵀX, Xᵀy, yᵀy, read with their noise accounted for: free predictions.
+
+    Public, and never read from the data: `answers`, (lower, upper) of y, which is clipped to it; `norm`, the
+    length that longer rows are scaled down to; `bounds`, (lower, upper) of the columns, which are then scaled
+    to [−1, 1] (norm is √d unless given), or None to take columns as they are; `radius`, a guess of ‖w‖ for
+    features of length at most 1 and answers in [−1, 1], √d/2 unless given.
+
+    `ledger` (a Ledger, a path or a URL) is charged durably before a value is looked at. WITHOUT ONE NOTHING
+    RECORDS WHAT WAS SPENT: every fit, also of each fold of a cross-validation, is a further release. A
+    `random_state` other than None makes fits reproducible and NOT PRIVATE.
+    """
+
+    def __init__(
+        self,
+        *,
+        target: Guarantee | None = None,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        answers: Sequence[float] | None = None,
+        norm: Exact | None = None,
+        bounds: Any = None,  # noqa: ANN401 - (lower, upper), each one number or one a column
+        radius: float | None = None,
+        intercept: bool = True,
+        noise: str | None = None,
+        relation: Relation | str | None = None,
+        ledger: Ledger | str | None = None,
+        scope: str | Sequence[str] | None = None,
+        random_state: int | Source | None = None,
+    ) -> None:
+        self.target = target
+        self.epsilon = epsilon
+        self.delta = delta
+        self.answers = answers
+        self.norm = norm
+        self.bounds = bounds
+        self.radius = radius
+        self.intercept = intercept
+        self.noise = noise
+        self.relation = relation
+        self.ledger = ledger
+        self.scope = scope
+        self.random_state = random_state
+
+    # ── fit ──
+    def _fit(self, x: Floats, y: Any, target: Guarantee, source: Source) -> None:  # noqa: ANN401
+        self._refuse_texts(y)
+        scale, answers = Scale.of(self.bounds, x.shape[1]), self._answers()
+        length = float(norm_of(self.norm, scale))
+        if not 0 < length < np.inf:
+            raise ValueError(f"norm must be finite and above 0, got {self.norm!r}; it must be public")
+        self._scale, self._answer, self._length = scale, answers, length
+        model, private = self._model(x.shape[1]), target.relation is ADD_REMOVE
+        noise = self.noise or ("discrete_laplace" if isinstance(target, PureDP) else "gaussian")
+        ready = NoisyStatistics.calibrate(model, n=None if private else len(x), target=target, noise=noise)
+        count = {"count": len(x)} if private else {}
+
+        def encode() -> Any:  # noqa: ANN401 - exact integers
+            rows = np.column_stack([self._rows(x), answers(np.asarray(y, np.float64)[:, None])])
+            return model.statistic(rows) if len(x) else np.zeros(model.units.size, np.int64)
+
+        self.released_ = self._paid(
+            ready.guarantee, target, encode, lambda value: ready.release(value, source, **count)
+        )
+        self.guarantee_, self.mechanism_, self.target_ = ready.guarantee, ready, target
+        self.seeded_ = source.seeded
+        self.posterior_ = read(self.released_, model)
+        self._weights()
+
+    def _refuse_texts(self, y: Any) -> None:  # noqa: ANN401
+        if y.dtype.kind not in "biuf":
+            raise TypeError("y must have a numeric type; a column of objects may hold anything")
+
+    def _answers(self) -> Scale:
+        if self.answers is None:
+            raise ValueError(
+                "answers=(lower, upper) is missing: the range that y is clipped to. It sets how much one "
+                "record may matter, so it must be public knowledge, not read from the data"
+            )
+        return Scale.of(self.answers, 1)
+
+    def _model(self, columns: int) -> BayesianLinearRegression:
+        """σ² ~ IG(3, 1/5), w ~ N(0, σ²/P), P so that ‖w‖ is about radius at the mean of σ²."""
+        d = columns + bool(self.intercept)
+        guess = sqrt(columns) / 2 if self.radius is None else float(self.radius)
+        if not 0 < guess < np.inf:
+            raise ValueError(f"radius must be finite and above 0, got {self.radius!r}; it must be public")
+        precision = SCALE / (SHAPE - 1) * d / guess**2
+        square = Fraction(2) + (Fraction(CONSTANT) ** 2 if self.intercept else 0)
+        return BayesianLinearRegression(
+            [0] * d, (precision * np.eye(d)).tolist(), SHAPE, SCALE, root_above(square)
+        )
+
+    def _rows(self, x: Floats) -> Floats:
+        """Features of length at most 1, the constant last; what is missing is the middle."""
+        scaled = np.clip(np.nan_to_num(self._scale(x), nan=0.0), -1e100, 1e100) / self._length
+        short = scaled / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), 1.0)
+        return np.column_stack([short, np.full((len(x), int(bool(self.intercept))), CONSTANT)])
+
+    def _weights(self) -> None:
+        """Rewrite E w in units of the columns and answers as given."""
+        w, d = self.posterior_.mean(), self.n_features_in_
+        half, centre = self._answer.half[0], self._answer.centre[0]
+        coefficients, shift = self._scale.unscaled(half * w[:d] / self._length)
+        self.coef_ = array(coefficients)
+        self.intercept_ = float(shift + centre + half * CONSTANT * w[d:].sum())
+
+    # ── predict ──
+    def predict(self, X: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401 - one or two arrays
+        """E[y | x] for rows scaled as in fit; with return_std also the deviation of y, w's included."""
+        check_is_fitted(self)
+        mean, deviation = self.posterior_.predicted(self._rows(self._columns(X)))
+        half, centre = self._answer.half[0], self._answer.centre[0]
+        return (centre + half * mean, half * deviation) if return_std else centre + half * mean

@@ -1,0 +1,171 @@
+"""Private Bayesian logistic regression as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.inference.conjugate import posterior
+from discreet.inference.draws import released
+from discreet.learn.declared import Scale, names_of, norm_of
+from discreet.learn.one_vs_rest import answers, composed, fits, probabilities, shares
+from discreet.learn.private import PrivateEstimator, array
+from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.models.regression_values import VALUES
+from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from discreet.ledger import Ledger
+    from discreet.models.margin_losses import Floats
+    from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Guarantee, Relation
+    from discreet.sampling.source import Source
+
+
+@final
+class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """P(class | x) averaged over a private posterior of the weights, w ~ N(0, (radius²/d)I) a priori.
+
+    Public, and never read from the data: `classes`, all labels that may occur (a row with another counts for
+    nothing); `norm`, the length that longer rows are scaled down to; `bounds`, (lower, upper) of the columns,
+    which are then scaled to [−1, 1] (norm is √d unless given), or None to take columns as they are; `radius`,
+    a guess of ‖w‖ for the scaled columns. Missing numbers count as the middle of their column. More than two
+    classes are told apart one against the rest, and the target is met by all of these fits together.
+
+    `ledger` (a Ledger, a path or a URL) is charged durably before a value is looked at. WITHOUT ONE NOTHING
+    RECORDS WHAT WAS SPENT: every fit, also of each fold of a cross-validation, is a further release. A
+    `random_state` other than None makes fits reproducible and NOT PRIVATE.
+    """
+
+    def __init__(
+        self,
+        *,
+        target: Guarantee | None = None,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        classes: Sequence[Any] | None = None,
+        norm: Exact | None = None,
+        bounds: Any = None,  # noqa: ANN401 - (lower, upper), each one number or one a column
+        radius: Exact = 10,
+        intercept: bool = True,
+        mechanism: str = "objective_perturbation",
+        options: Mapping[str, Any] | None = None,
+        relation: Relation | str | None = None,
+        ledger: Ledger | str | None = None,
+        scope: str | Sequence[str] | None = None,
+        random_state: int | Source | None = None,
+    ) -> None:
+        self.target = target
+        self.epsilon = epsilon
+        self.delta = delta
+        self.classes = classes
+        self.norm = norm
+        self.bounds = bounds
+        self.radius = radius
+        self.intercept = intercept
+        self.mechanism = mechanism
+        self.options = options
+        self.relation = relation
+        self.ledger = ledger
+        self.scope = scope
+        self.random_state = random_state
+
+    # ── fit ──
+    def _fit(self, x: Floats, y: Any, target: Guarantee, source: Source) -> None:  # noqa: ANN401
+        classes, scale = self._classes(), Scale.of(self.bounds, x.shape[1])
+        models = self._models(classes, scale)
+        ready = self._calibrated(models[0], None if target.relation is ADD_REMOVE else len(x), target)
+        own = composed(ready.guarantee, len(models), target)
+        count = {"count": len(x)} if target.relation is ADD_REMOVE else {}
+
+        each = [replace(ready, model=model) for model in models]
+
+        def encode() -> list[Any]:
+            scaled, value = scale(x), VALUES[ready.reads]
+            return [value(m, scaled, a) for m, a in zip(models, answers(y, classes), strict=True)]
+
+        def draw(values: list[Any]) -> list[Any]:
+            drawn = [m.release(v, source, **count) for m, v in zip(each, values, strict=True)]
+            return [released(d, m, several=False) for d, m in zip(drawn, models, strict=True)]
+
+        self.released_: tuple[Any, ...] = tuple(self._paid(own, target, encode, draw))
+        self.classes_, self.guarantee_, self.mechanism_ = classes, own, ready
+        self.target_, self.seeded_, self._scale = target, source.seeded, scale
+        posteriors = tuple(posterior(value) for value in self.released_)
+        self.posterior_ = posteriors[0] if len(posteriors) == 1 else posteriors
+        self._weights(posteriors)
+
+    def _classes(self) -> Any:  # noqa: ANN401 - an array of labels
+        declared = [] if self.classes is None else list(self.classes)
+        if len(declared) < 2:
+            raise ValueError(
+                f"classes must be declared, at least two labels, got {self.classes!r}: which labels occur is "
+                "a fact about the records, so they must be public knowledge, e.g. classes=[0, 1]"
+            )
+        labels = np.unique(np.asarray(declared))
+        if len(labels) != len(declared):
+            raise ValueError(f"classes must be labels of one type, each once, got {self.classes!r}")
+        return labels
+
+    def _models(self, classes: Any, scale: Scale) -> list[BayesianLogisticRegression]:  # noqa: ANN401
+        names = names_of(self)
+        answer = "y" if "y" not in names else "_".join(("y", *names))
+        plain = classes.tolist()
+        labels = [tuple(plain)] if len(plain) == 2 else [(f"not {label}", label) for label in plain]
+        return [
+            BayesianLogisticRegression(
+                answer,
+                names,
+                norm_of(self.norm, scale),
+                self.radius,
+                intercept=bool(self.intercept),
+                labels=pair,
+                design=scale.design(names),
+            )
+            for pair in labels
+        ]
+
+    def _calibrated(self, model: BayesianLogisticRegression, n: int | None, target: Guarantee) -> Any:  # noqa: ANN401
+        """Find the knob for the first of the shares that can be met."""
+        if self.mechanism not in OF_REGRESSIONS:
+            raise ValueError(
+                f"no mechanism for a regression is called {self.mechanism!r}; there are "
+                f"{', '.join(OF_REGRESSIONS)}"
+            )
+        kind: Any = MECHANISMS[OF_REGRESSIONS[self.mechanism]]
+        refusals = []
+        for share in shares(target, fits(len(self.classes or ()))):
+            try:
+                return kind.calibrate(model, n=n, target=share, **(self.options or {}))
+            except (Unreachable, NotProved) as error:
+                refusals.append(error)
+        raise refusals[-1]
+
+    def _weights(self, posteriors: tuple[Any, ...]) -> None:
+        """Rewrite E w in units of the columns as given; rows longer than norm are scaled down first."""
+        means, d = np.array([p.mean() for p in posteriors]), self.n_features_in_
+        coefficients, shift = zip(*(self._scale.unscaled(w[:d]) for w in means), strict=True)
+        constant = means[:, d:].sum(axis=1) * float(posteriors[0].model.constant)
+        self.coef_, self.intercept_ = array(coefficients), array(constant + np.array(shift))
+
+    # ── predict ──
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """E over the posterior of P(class | x), a column for each of `classes_`; free."""
+        check_is_fitted(self)
+        scaled = self._scale(self._columns(X))
+        several = self.posterior_ if isinstance(self.posterior_, tuple) else (self.posterior_,)
+        return probabilities([p.probability(scaled) for p in several])
+
+    def predict(self, X: ArrayLike) -> Any:  # noqa: ANN401 - labels
+        """Return the label of the largest probability."""
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likeliest]

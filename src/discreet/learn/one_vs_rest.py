@@ -1,0 +1,71 @@
+"""K classes, each against the rest: K fits to the same records, whose promises compose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.mechanisms.calibration import largest_budget
+from discreet.privacy.composition import repeat
+from discreet.privacy.grouping import per_draw
+from discreet.privacy.guarantee import Unreachable
+from discreet.privacy.guarantees import ApproxDP, GaussianDP
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.models.margin_losses import Floats
+    from discreet.privacy.guarantee import Guarantee
+
+    Labels = NDArray[Any]
+
+
+def fits(classes: int) -> int:
+    """How many regressions tell K classes apart: one for two, else K."""
+    return 1 if classes == 2 else classes
+
+
+def shares(target: Guarantee, fits: int) -> list[Guarantee]:
+    """Promises for one of K fits, any of which suffices: K of them give the target.
+
+    Of an (ε, δ) target: (ε/K, δ/K) [DR14 Thm 3.16], and μ/√K with the largest μ whose exact profile meets
+    (ε, δ) [DRS22 Cor. 3.3]. Of other kinds: their own composition.
+    """
+    if fits == 1:
+        return [target]
+    plain = per_draw(target, fits)
+    if not isinstance(target, ApproxDP):
+        return [plain]
+    return [gaussian_share(target, fits), plain]
+
+
+def gaussian_share(target: ApproxDP, fits: int) -> GaussianDP:
+    """μ/√K for the largest μ, to one double, with μ-GDP ≤ target; the composition of K is verified."""
+    whole = largest_budget(lambda mu: GaussianDP(mu, relation=target.relation), target)
+    share = per_draw(GaussianDP(whole, relation=target.relation), fits)
+    if not isinstance(share, GaussianDP) or not repeat(share, fits) <= target:
+        raise Unreachable(f"the promise for one of {fits} classes could not be proved to give {target}")
+    return share
+
+
+def composed(own: Guarantee, fits: int, target: Guarantee) -> Guarantee:
+    """Return what K fits promise together: their composition, or the target where that says more."""
+    together = repeat(own, fits)
+    return min(together, target)
+
+
+def answers(y: Labels, classes: Labels) -> list[Floats]:
+    """±1 for each fit: this class, or another declared one; 0 for a label that was not declared."""
+    is_class = np.array([y == label for label in classes], dtype=np.float64).reshape(len(classes), len(y))
+    declared = is_class.sum(axis=0)
+    chosen = is_class[1:] if len(classes) == 2 else is_class
+    return [2 * one - declared for one in chosen]
+
+
+def probabilities(each: list[Floats]) -> Floats:
+    """Of two classes (1 − p, p); of more, each fit's probability over their sum."""
+    if len(each) == 1:
+        return np.column_stack([1 - each[0], each[0]])
+    stacked = np.maximum(np.column_stack(each), np.finfo(np.float64).tiny)
+    return np.asarray(stacked / stacked.sum(axis=1, keepdims=True))
