@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from discreet.audit import profiles
 from discreet.audit.case import Case
+from discreet.mechanisms.one_regression_sample import OneRegressionSample
 from discreet.mechanisms.regression_draw import (
     ConcentratedRegression,
     DiffusedRegression,
@@ -26,6 +27,7 @@ from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import DeclaredLoss, Floats
 from discreet.models.regression_records import Records
 from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.sampling import exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
     from discreet.audit.case import Runs
     from discreet.mechanisms.regression_langevin import LangevinRun
+    from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 
     Event = Callable[[Floats], NDArray[np.bool_]]
@@ -163,8 +166,44 @@ def above_ratio(p: Floats, q: Floats, epsilon: float) -> Event:
     return lambda y: likelier[np.clip(nearest(y).astype(np.int64), 0, len(POINTS) - 1)]
 
 
+# ── on a ball: e^{−φ(w) − mw²/2} for |w| ≤ 4 ──
+
+WIDE = one_weight(Fraction(4))
+BALL = OneRegressionSample(WIDE, n=1, rho=1, at=1)  # the loss is ±w: a range of 8
+FINE = Fraction(1, 2**20)
+
+
+def ball_draws(sign: int) -> Runs:
+    """Draw what `release` does, in batches: the prior, kept inside, with probability σ(±w)."""
+
+    def runs(size: int, source: Source) -> Floats:
+        kept = np.empty(0)
+        while kept.size < size:
+            w = exact.normal(source, 0, 1 / WIDE.strength, 2 * size, FINE)
+            chance = source.words(2 * size) * 2.0**-64
+            kept = np.concatenate([kept, w[(np.abs(w) <= float(WIDE.radius)) & (chance < expit(sign * w))]])
+        return kept[:size]
+
+    return runs
+
+
+def in_the_ball(name: str, claim: Guarantee) -> Case:
+    points = np.linspace(-4, 4, 20_001)
+    prior = np.exp(-float(WIDE.strength) / 2 * points**2)
+    p, q = (prior * expit(sign * points) for sign in (1, -1))
+    return Case(
+        name,
+        claim,
+        1.0,
+        ball_draws(1),
+        ball_draws(-1),
+        lambda y: y > 1.0,
+        profiles.finite(p / p.sum(), q / q.sum()),
+    )
+
+
 SIX = (-1.0,) * 6
-TUNED = TunedRegression(LOGISTIC, rho=0.75, m=1, most=N, relation=ADD_REMOVE)
+TUNED = TunedRegression(LOGISTIC, rho=1, m=1, most=N, relation=ADD_REMOVE, remembered=0.0625)
 
 REGRESSION_CASES: dict[str, Callable[[], Case]] = {
     "direct_regression": lambda: linear_case("direct_regression", DirectRegression(LINEAR, n=N)),
@@ -175,5 +214,6 @@ REGRESSION_CASES: dict[str, Callable[[], Case]] = {
         "concentrated_regression", ConcentratedRegression(LINEAR, n=N, m=20)
     ),
     "tuned_regression": lambda: logistic_case("tuned_regression", TUNED, (1.0, *SIX), SIX),
+    "one_regression_sample": lambda: in_the_ball("one_regression_sample", BALL.guarantee),
     "regression_draws": lambda: linear_case("regression_draws", DirectRegression(LINEAR, n=N), draws=4),
 }

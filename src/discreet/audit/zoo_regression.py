@@ -12,6 +12,7 @@ import numpy as np
 from discreet.audit import profiles
 from discreet.audit.case import Case
 from discreet.audit.cases_regression import (
+    BALL,
     LINE,
     LINEAR,
     ONE,
@@ -19,6 +20,7 @@ from discreet.audit.cases_regression import (
     SIX,
     TUNED,
     Line,
+    in_the_ball,
     linear_case,
     logistic_case,
     one_weight,
@@ -104,9 +106,14 @@ def every_iterate() -> Case:
 
 
 def record_counts_in_full() -> Case:
-    """Claim ρ = ¼ and weigh records ¾."""
+    """Claim ρ = ¼ and weigh records 1."""
     honest = logistic_case("tuned_regression/record_counts_in_full", TUNED, (1.0, *SIX), SIX)
     return replace(honest, claim=replace(TUNED, rho=0.25).guarantee)
+
+
+def ball_not_tempered() -> Case:
+    """Claim ρ = ¼ on the ball and weigh records 1."""
+    return in_the_ball("one_regression_sample/not_tempered", replace(BALL, rho=0.25).guarantee)
 
 
 def four_for_the_price_of_one() -> Case:
@@ -127,7 +134,10 @@ REGRESSION_TWINS: dict[str, Twin] = {
         "concentrated_regression", "every iterate released at the price of the last", BOTH, every_iterate
     ),
     "tuned_regression/record_counts_in_full": Twin(
-        "tuned_regression", "ρ = ¾ under the claim for ρ = ¼", BOTH, record_counts_in_full
+        "tuned_regression", "ρ = 1 under the claim for ρ = ¼", BOTH, record_counts_in_full
+    ),
+    "one_regression_sample/not_tempered": Twin(
+        "one_regression_sample", "ρ = 1 under the claim for ρ = ¼", BOTH, ball_not_tempered
     ),
     "regression_draws/price_of_one": Twin(
         "regression_draws", "four draws under the guarantee of one", BOTH, four_for_the_price_of_one

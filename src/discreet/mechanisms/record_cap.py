@@ -43,8 +43,8 @@ class Size(ABC):
 
     @property
     @abstractmethod
-    def read(self) -> int | None:
-        """No more than so many records count at all; None where there is no bound."""
+    def read(self) -> int:
+        """Most records that count at all."""
 
 
 @final
@@ -115,27 +115,13 @@ class PublicSize(Size):
         return self.n
 
 
-@final
-@dataclass(frozen=True)
-class AllRecords(Size):
-    """n is private and nothing rests on it."""
-
-    def weight(self, n: int) -> Fraction:
-        del n
-        return Fraction(1)
-
-    @property
-    def usual(self) -> Fraction:
-        return Fraction(0)
-
-    @property
-    def moved(self) -> Fraction:
-        return Fraction(1)
-
-    @property
-    def total(self) -> Fraction:
-        raise ValueError("nothing bounds the number of records: give most=…")
-
-    @property
-    def read(self) -> None:
-        return None
+def counted(n: int | None, most: int | None) -> Size:
+    """Return n where it is public, else the cap."""
+    if n is None and most is None:
+        raise ValueError(
+            "n sets the step size; it must be public or capped by a public bound: give most=… (beyond it "
+            "every record counts less, so that the promise holds for any n), or use SUBSTITUTE"
+        )
+    if n is not None and most is not None:
+        raise ValueError("n is public, so most says nothing: leave it out")
+    return PublicSize(n) if n is not None else RecordCap(most or 0)

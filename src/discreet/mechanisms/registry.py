@@ -48,6 +48,7 @@ _HOME = {
     "concentrated_regression": "regression_draw:ConcentratedRegression",
     "tuned_regression": "regression_draw:TunedRegression",
     "regression_draws": "regression_draw:RegressionDraws",
+    "one_regression_sample": "one_regression_sample:OneRegressionSample",
 }
 # What privatise may be asked for, by what it is the posterior of; the default first.
 OF_FAMILIES = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")

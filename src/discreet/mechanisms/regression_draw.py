@@ -5,7 +5,6 @@ U(w) = ρΣφ(x_i·w, y_i) + (m/2)‖w‖², μ = ρΔ/√m for an exact draw an
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -16,28 +15,23 @@ import numpy as np
 
 from discreet.families.family import public_size
 from discreet.families.parameters import rational
-from discreet.mechanisms.calibration import largest_budget
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.posterior import KNOB_BITS, fraction_of_one, verified
+from discreet.mechanisms.posterior import fraction_of_one, verified
 from discreet.mechanisms.potential import Potential
+from discreet.mechanisms.record_cap import Size, counted
+from discreet.mechanisms.regression_rules import allowed, largest_knob, least_strength, ruled
 from discreet.mechanisms.regression_samplers import SAMPLERS, RegressionSampler
-from discreet.privacy.certified import round_down
 from discreet.privacy.composition import compose
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation, Unreachable
-from discreet.privacy.guarantees import GaussianDP
 from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.mechanisms.record_cap import Size
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.models.margin_losses import Floats
     from discreet.models.regression_records import Records
     from discreet.privacy.certified import Exact
     from discreet.sampling.source import Source
 
-FEWEST = 60  # a knob below 2^-60 uses nothing of the data
 DRAW = "μ = ρΔ/√m [GLL22 Thm 4.1]; by Langevin's last iterate μ² less [BSA24 Thm 3.1], rounding paid for"
 
 
@@ -54,11 +48,17 @@ class RegressionDraw(Mechanism):
     most: int | None = field(default=None, kw_only=True)  # public cap of a private n
     sampler: str = field(default="langevin", kw_only=True)
     at: Exact | None = field(default=None, kw_only=True)  # ε where δ is promised, for samplers that need one
+    remembered: Exact = field(default=0.0625, kw_only=True)  # share of its start that Langevin keeps
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", public_size(self.relation, self.n))
         if self.sampler not in SAMPLERS:
             raise ValueError(f"sampler must be one of {', '.join(SAMPLERS)}, got {self.sampler!r}")
+        if not 0 < self.remembered < 1:
+            raise ValueError(
+                f"remembered must lie in (0, 1), got {self.remembered!r}: how far Langevin stops "
+                "from stationarity, 1 being where it started"
+            )
         _ = self.size, self.model.dimension  # refused here, not at the release
 
     @property
@@ -78,7 +78,7 @@ class RegressionDraw(Mechanism):
     @cached_property
     def size(self) -> Size:
         """How many records count."""
-        return self.way.size(self.n, self.most)
+        return counted(self.n, self.most)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -94,12 +94,14 @@ class RegressionDraw(Mechanism):
         n: int | None = None,
         most: int | None = None,
         sampler: str = "langevin",
+        remembered: Exact | None = None,
     ) -> Self:
         """Find the knobs, ρ and m to 24 significant bits, whose own certified guarantee meets the target."""
         if sampler not in SAMPLERS:
             raise ValueError(f"sampler must be one of {', '.join(SAMPLERS)}, got {sampler!r}")
         at = SAMPLERS[sampler].promised_at(target)
         common = {"n": n, "most": most, "sampler": sampler, "at": at, "relation": target.relation}
+        common |= {} if remembered is None else {"remembered": remembered}
         return verified(cls.plain(model, common).fitted(target), target)
 
     @classmethod
@@ -124,13 +126,19 @@ class RegressionDraw(Mechanism):
         return self.way.draw(self, self._private_potential(records), size, source or SYSTEM)
 
     def _private_potential(self, records: Records) -> Potential:
-        rows, longest = records.rows, float(self.model.bound_square) * (1 + 2.0**-40)
-        if rows.ndim != 2 or rows.shape[1] != self.model.dimension:
-            raise ValueError(f"the model has {self.model.dimension} weights, and a row as many numbers")
-        if not np.all(np.einsum("ij,ij->i", rows, rows) <= longest):
-            raise ValueError("rows leave the ball that the promise stands on: build them by Records.of")
-        each = self.weight * self.size.weight(records.n)
-        return Potential(records, self.model.loss, each, self.strength)
+        return private_potential(self.model, self.size, self.weight, self.strength, records)
+
+
+def private_potential(
+    model: GeneralizedLinear, size: Size, weight: Fraction, strength: Fraction, records: Records
+) -> Potential:
+    """−ln of the law that is drawn from. It is PRIVATE: never release it, its minimum or its value."""
+    rows, longest = records.rows, float(model.bound_square) * (1 + 2.0**-40)
+    if rows.ndim != 2 or rows.shape[1] != model.dimension:
+        raise ValueError(f"the model has {model.dimension} weights, and a row as many numbers")
+    if not np.all(np.einsum("ij,ij->i", rows, rows) <= longest):
+        raise ValueError("rows leave the ball that the promise stands on: build them by Records.of")
+    return Potential(records, model.loss, weight * size.weight(records.n), strength)
 
 
 @final
@@ -221,7 +229,7 @@ class DiffusedRegression(RegressionDraw):
         return cls(model, rho=1, **common)
 
     def fitted(self, target: Guarantee) -> Self:
-        return replace(self, rho=_most(lambda rho: replace(self, rho=rho), target))
+        return replace(self, rho=largest_knob(lambda rho: replace(self, rho=rho), target))
 
 
 @final
@@ -250,7 +258,7 @@ class ConcentratedRegression(RegressionDraw):
         return cls(model, m=model.strength, **common)
 
     def fitted(self, target: Guarantee) -> Self:
-        return replace(self, m=_least(lambda m: replace(self, m=m), self.model, target))
+        return replace(self, m=least_strength(lambda m: replace(self, m=m), self.model, target))
 
 
 @final
@@ -258,12 +266,14 @@ class ConcentratedRegression(RegressionDraw):
 class TunedRegression(RegressionDraw):
     """ρ and m together, by a public rule that weighs the prior's pull against the noise of the draw.
 
+    Langevin stops half-way in directions that only the prior speaks of: at equal μ records then count more.
     λ = m/ρ = max{√dΔ/(μR), (.1nc²Δ²/(2μ²R²))^⅓} and m = (λμ/Δ)²; where that asks for ρ > 1, the least m
     at ρ = 1.
     """
 
     name: ClassVar[str] = "tuned_regression"
 
+    remembered: Exact = field(default=0.5, kw_only=True)
     rho: Exact = field(kw_only=True)
     m: Exact = field(kw_only=True)
 
@@ -286,55 +296,11 @@ class TunedRegression(RegressionDraw):
 
     def fitted(self, target: Guarantee) -> Self:
         """Take m by the rule at the μ that the target allows, then the largest ρ that meets it."""
-        m, tempered = ruled(self, allowed(target).mu)
+        m, tempered = ruled(self.model, self.size.usual, self.relation, allowed(target).mu)
         if not tempered:
-            return replace(self, m=_least(lambda m: replace(self, m=m), self.model, target))
+            return replace(self, m=least_strength(lambda m: replace(self, m=m), self.model, target))
         placed = replace(self, m=m)
-        return replace(placed, rho=_most(lambda rho: replace(placed, rho=rho), target))
-
-
-# ── calibration ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def allowed(target: Guarantee) -> GaussianDP:
-    """Largest μ whose Gaussian DP is proved to imply the target."""
-    mu = largest_budget(lambda x: GaussianDP(x, relation=target.relation), target)
-    return GaussianDP(mu, relation=target.relation)
-
-
-def ruled(draw: RegressionDraw, mu: float) -> tuple[Fraction, bool]:
-    """Return m by the public rule, and whether ρ ≤ 1 goes with it: a choice for utility alone."""
-    model = draw.model
-    c2, delta2 = float(model.bound_square), float(model.gradient_square(draw.relation))
-    radius, n = float(model.radius), float(draw.size.usual)
-    by_dimension = math.sqrt(model.dimension * delta2) / (mu * radius)
-    by_records = (0.1 * n * c2 * delta2 / (2 * mu**2 * radius**2)) ** (1 / 3)
-    ratio = max(by_dimension, by_records)
-    m = max(Fraction(round_down((ratio * mu) ** 2 / delta2, KNOB_BITS)), model.strength)
-    return m, float(m) / ratio <= 1
-
-
-def _most(at: Callable[[float], RegressionDraw], target: Guarantee) -> float:
-    """Largest knob of 24 bits in (0, 1] that meets the target, near enough: μ falls with it but for ⌈K⌉."""
-
-    def holds(value: float) -> bool:
-        return at(value).guarantee <= target
-
-    exponents = range(FEWEST + 1)
-    power = next((k for k in exponents if holds(math.ldexp(1.0, -k))), None)
-    if power is None:
-        raise Unreachable(f"records would count less than 2^-{FEWEST}, and {target} is still not met")
-    low, high = 2**KNOB_BITS, 2 ** (KNOB_BITS + 1)
-    while power and high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(math.ldexp(middle, -KNOB_BITS - power)) else (low, middle)
-    return math.ldexp(low, -KNOB_BITS - power)
-
-
-def _least(at: Callable[[Fraction], RegressionDraw], model: GeneralizedLinear, target: Guarantee) -> Fraction:
-    """Least m ≥ d/R², as (d/R²)/share with a share of 24 bits."""
-    share = _most(lambda s: at(model.strength / Fraction(s)), target)
-    return model.strength / Fraction(share)
+        return replace(placed, rho=largest_knob(lambda rho: replace(placed, rho=rho), target))
 
 
 def _at_least_the_prior(m: Exact, model: GeneralizedLinear) -> None:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Relation
     from discreet.sampling.source import Source
 
-REMEMBERED = Fraction(1, 16)  # s^K: what is left of the start, at most
 BLOCK = 512  # records that the compiled loops hold at once
 WIDE = 8192  # the same, for losses that NumPy works out
 NOISES = 1 << 18  # variates drawn at once
@@ -50,13 +49,19 @@ Steps = Callable[[Floats, Floats], None]  # (w, noise): chains × d, steps × ch
 @final
 @dataclass(frozen=True)
 class LangevinRun:
-    """h = 1/β at the expected size, and never beyond 2/(m + β) at any; K with (1 − hm)^K ≤ 1/16."""
+    """h = 1/β at the expected size, and never beyond 2/(m + β) at any; K with (1 − hm)^K ≤ remembered.
+
+    Two chains on one data set, with the same noise, have come together to that share of where they started:
+    W₂(w_K, stationary law) ≤ remembered·W₂(0, stationary law). In a direction of curvature a > m it is about
+    remembered^{a/m}: what the data speak of is forgotten first.
+    """
 
     model: GeneralizedLinear
     size: Size
     weight: Fraction  # ρ
     strength: Fraction  # m
     relation: Relation
+    remembered: Fraction
 
     @cached_property
     def smooth(self) -> Fraction:
@@ -71,9 +76,9 @@ class LangevinRun:
 
     @cached_property
     def steps(self) -> int:
-        """K = ⌈ln(1/16)/ln(1 − hm)⌉, about 2.8 times the condition number."""
+        """K = ⌈ln(remembered)/ln(1 − hm)⌉: about ln(1/remembered) times the condition number."""
         lost = min(float(self.step * self.strength), 1 - 2.0**-40)
-        return max(1, math.ceil(math.log(REMEMBERED) / math.log1p(-lost)))
+        return max(1, math.ceil(math.log(self.remembered) / math.log1p(-lost)))
 
     @property
     def box(self) -> Fraction:
@@ -107,7 +112,7 @@ class LangevinRun:
         loss, c, d = self.model.loss, self._norm, self.model.dimension
         diagonal = Fraction(_root(Fraction(d)))
         slope = loss.curvature * _gamma(d + 8) * c * diagonal * self.box + SLOPE_ERROR * loss.lipschitz
-        additions = _gamma(WIDE + (self.size.read or 0) // BLOCK + 8)
+        additions = _gamma(WIDE + self.size.read // BLOCK + 8)
         gradient = self.size.total * c * (slope + (additions + 8 * UNIT) * (loss.lipschitz + slope))
         pushed = self.step * self.weight
         scaled = 8 * UNIT * (diagonal * self.box + pushed * self._pull)

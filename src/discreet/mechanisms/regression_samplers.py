@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from discreet.mechanisms.record_cap import AllRecords, PublicSize, RecordCap, Size
 from discreet.mechanisms.regression_langevin import LangevinRun
 from discreet.privacy.approximate_sampler import approximate
 from discreet.privacy.guarantee import NotProved, Unreachable
@@ -32,10 +32,6 @@ class RegressionSampler(ABC):
     theorem: ClassVar[str]
 
     @abstractmethod
-    def size(self, n: int | None, most: int | None) -> Size:
-        """Return how many records count, or refuse what the proof needs and was not given."""
-
-    @abstractmethod
     def promised_at(self, target: Guarantee) -> Exact | None:
         """Return the ε where the promise is made, for samplers that make it at one only."""
 
@@ -55,16 +51,12 @@ class LastIterate(RegressionSampler):
 
     theorem: ClassVar[str] = "BSA24 Thm 3.1, rounding paid for"
 
-    def size(self, n: int | None, most: int | None) -> Size:
-        if n is None and most is None:
-            raise ValueError(
-                "n sets the step size; it must be public or capped by a public bound: give most=… (beyond it "
-                "every record counts less, so the promise holds for any n), or use SUBSTITUTE"
-            )
-        return _counted(n, most)
-
     def promised_at(self, target: Guarantee) -> None:
-        del target
+        if target.epsilon(0) < math.inf:
+            raise Unreachable(
+                "Langevin's last iterate is never pure DP (its privacy loss is unbounded): ask for an "
+                "ApproxDP, GaussianDP, ZeroCDP or RenyiDP.at target"
+            )
 
     def guarantee(self, asked: RegressionDraw) -> Guarantee:
         return self.run(asked).chain.guarantee(asked.relation)
@@ -73,19 +65,19 @@ class LastIterate(RegressionSampler):
         return self.run(asked).draw(potential, size, source)
 
     def run(self, asked: RegressionDraw) -> LangevinRun:
-        return LangevinRun(asked.model, asked.size, asked.weight, asked.strength, asked.relation)
+        return LangevinRun(
+            asked.model,
+            asked.size,
+            asked.weight,
+            asked.strength,
+            asked.relation,
+            Fraction(asked.remembered),
+        )
 
 
-@final
 @dataclass(frozen=True)
 class NearExact(RegressionSampler):
-    """B and C: within a proved total variation τ of the exact law, whose μ² is (ρΔ)²/m; δ grows."""
-
-    home: str
-    theorem: ClassVar[str] = "GLL22 Thm 4.1; total variation by approximate_sampler"
-
-    def size(self, n: int | None, most: int | None) -> Size:
-        return _counted(n, most)
+    """Near the exact law, whose μ² is (ρΔ)²/m, by a number that holds for every data set: (ε, δ) at one ε."""
 
     def promised_at(self, target: Guarantee) -> Exact:
         if not isinstance(target, ApproxDP):
@@ -102,34 +94,55 @@ class NearExact(RegressionSampler):
                 "target; sampler='langevin' is Gaussian DP"
             )
         square = asked.model.gradient_square(asked.relation) * (asked.weight * asked.size.moved) ** 2
-        ideal = exact_draw(square, asked.strength, asked.relation)
-        return approximate(ideal, self.total_variation(asked), epsilon=asked.at)
+        return self.nearly(exact_draw(square, asked.strength, asked.relation), asked, asked.at)
 
-    def total_variation(self, asked: RegressionDraw) -> float:
-        bound: float = self._module.total_variation(
-            asked.model, asked.size.read, asked.weight, asked.strength
-        )
-        return bound
+    @abstractmethod
+    def nearly(self, ideal: Guarantee, asked: RegressionDraw, epsilon: Exact) -> Guarantee:
+        """Return what is left of the exact draw's promise."""
+
+
+@final
+@dataclass(frozen=True)
+class Rejection(NearExact):
+    """B: exact but for rounding. Its running time depends on the data."""
+
+    theorem: ClassVar[str] = "GLL22 Thm 4.1; rounding as (ε₀, δ₀)-closeness"
+
+    def nearly(self, ideal: Guarantee, asked: RegressionDraw, epsilon: Exact) -> Guarantee:
+        from discreet.mechanisms import regression_rejection as home  # noqa: PLC0415 - only when asked for
+
+        near = home.closeness(asked.model, asked.size.read, asked.weight, asked.strength)
+        return home.nearly(ideal, near, epsilon)
 
     def draw(self, asked: RegressionDraw, potential: Potential, size: int, source: Source) -> Floats:
         del asked
-        return np.stack([self._module.draw(potential, source) for _ in range(size)])
+        from discreet.mechanisms import regression_rejection as home  # noqa: PLC0415
 
-    @property
-    def _module(self) -> Any:  # noqa: ANN401
-        return import_module(f"discreet.mechanisms.{self.home}")
+        return home.draws(potential, size, source)
 
 
-def _counted(n: int | None, most: int | None) -> Size:
-    if n is not None:
-        if most is not None:
-            raise ValueError("n is public, so most says nothing: leave it out")
-        return PublicSize(n)
-    return AllRecords() if most is None else RecordCap(most)
+@final
+@dataclass(frozen=True)
+class Proximal(NearExact):
+    """C: within a total variation τ of the exact law, proved for every data set; δ gains (1 + e^ε)τ."""
+
+    theorem: ClassVar[str] = "GLL22 Thm 4.1; total variation [G20 Prop. 3]"
+
+    def nearly(self, ideal: Guarantee, asked: RegressionDraw, epsilon: Exact) -> Guarantee:
+        from discreet.mechanisms import regression_proximal as home  # noqa: PLC0415
+
+        tau = home.total_variation(asked.model, asked.size.read, asked.weight, asked.strength)
+        return approximate(ideal, tau, epsilon=epsilon)
+
+    def draw(self, asked: RegressionDraw, potential: Potential, size: int, source: Source) -> Floats:
+        del asked
+        from discreet.mechanisms import regression_proximal as home  # noqa: PLC0415
+
+        return np.stack([home.draw(potential, source) for _ in range(size)])
 
 
 SAMPLERS: dict[str, RegressionSampler] = {
     "langevin": LastIterate(),
-    "rejection": NearExact("regression_rejection"),
-    "proximal": NearExact("regression_proximal"),
+    "rejection": Rejection(),
+    "proximal": Proximal(),
 }
