@@ -7,6 +7,7 @@ of the width wanted, does the measuring and leaves what it found in its own DOM.
 import html
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,9 @@ from discreet.families import (
     DirichletCategorical,
     NormalInverseWishart,
 )
+from discreet.mechanisms.noisy_moments import NoisyMoments
+from discreet.models.design import Feature
+from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.privacy.guarantees import ApproxDP
 from discreet.report import LedgerView, ScopeView, report
 
@@ -77,7 +81,27 @@ def pages(release_of):
             columns=names,
         ),
     }
+    made["weights"] = weights(made["share"])
     return {name: report(release, VIEW) for name, release in made.items()}
+
+
+def weights(like):
+    """A logistic regression with names that are long, and more of them than are shown."""
+    design = [Feature(LONG), Feature("ward", level=LONG), *(Feature(f"x{i}") for i in range(30))]
+    model = BayesianLogisticRegression("ill", (LONG, "ward"), norm=2).bind(design)
+    rng, d = np.random.default_rng(2), len(design) + 1
+    x = rng.normal(size=(4000, d)) / d
+    value = NoisyMoments(
+        model=model,
+        first=np.sign(x @ rng.normal(size=d)) @ x,
+        second=x.T @ x,
+        first_noise=5.0,
+        second_noise=5.0,
+        n=None,
+        guarantee=like.guarantee,
+        seeded=False,
+    )
+    return replace(like, value=value, model=model, mechanism="polynomial_statistics")
 
 
 def measured(browser, folder, pages, scheme):
@@ -110,7 +134,9 @@ def dark(browser, pages, tmp_path_factory):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["share", "seeded", "draw", "categories", "moments", "regression"])
+@pytest.mark.parametrize(
+    "name", ["share", "seeded", "draw", "categories", "moments", "regression", "weights"]
+)
 def test_nothing_sticks_out(light, name, width):
     found = light[f"{name}-{width}"]
     assert found["width"] == width
