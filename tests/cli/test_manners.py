@@ -20,6 +20,7 @@ COMMANDS = [
     ("audit",),
     ("demo",),
     ("local",),
+    ("tiers",),
     ("ledger",),
     *(("ledger", name) for name in ("init", "show", "history", "verify", "refund", "export")),
     ("schema",),

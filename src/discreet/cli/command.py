@@ -22,6 +22,7 @@ from discreet.cli.plan import plan
 from discreet.cli.reproduce import reproduce
 from discreet.cli.schema import schema
 from discreet.cli.show import VERBOSE
+from discreet.cli.tiers import tiers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,6 +140,7 @@ app.command()(fit)
 app.command()(plan)
 app.add_typer(ledger)
 app.add_typer(schema)
+app.command()(tiers)
 app.command()(local)
 app.command()(audit)
 app.command(no_args_is_help=True)(reproduce)
