@@ -55,7 +55,8 @@ def test_a_text_is_the_expression_that_python_would_build(text):
 
 AGAIN = {
     "age.between(18, 64) or not ward == 'A'": "age >= 18 and age <= 64 or not ward == 'A'",
-    "ward in ['A', 'B', 'C']": "ward == 'A' or ward == 'B' or ward == 'C'",
+    "ward in ('A', 'B', 'C')": "ward in ['A', 'B', 'C']",
+    "not (visits in [1, 2]) and smoker in [True, False]": "not visits in [1, 2] and smoker in [True, False]",
     "smoker and (age < 18 or age > 65)": "smoker and (age < 18 or age > 65)",
     "not (smoker and age < 18)": "not (smoker and age < 18)",
     "(1.8 * age + 32).cut([100])": "((1.8 * age) + 32).cut([100])",

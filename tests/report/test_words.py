@@ -12,6 +12,7 @@ import discreet as dc
 from discreet.certificate import certificate_text
 from discreet.cli.errors import plain
 from discreet.privacy.filters import filter_for, spend
+from discreet.privacy.guarantee import Unreachable
 from discreet.privacy.words import DOWN, UP, at_order, in_words, knob, number
 from discreet.report import LedgerView, report
 from discreet.sampling.source import SeededSource
@@ -158,3 +159,13 @@ def test_certificate_and_report_of_awkward_rationals_speak_plainly(tmp_path):
     assert "PureDP(0.333334)" in shown
     assert not UGLY.search(shown)
     assert Fraction(said["promised"]["target"]["epsilon"]) == LONG  # programs get every digit
+
+
+def test_an_unreachable_target_is_named_without_fractions():
+    target = dc.ApproxDP(LONG, Fraction(1, 10**6))
+    assert str(target) == in_words(target) == "ApproxDP(0.333334, 0.000001)"
+    assert "Fraction" in repr(target)  # every digit, for those who want it
+    with pytest.raises(Unreachable) as refused:
+        dc.NoisyStatistics.calibrate(dc.BetaBernoulli(1, 1), n=10, target=dc.PureDP(LONG), noise="gaussian")
+    assert not UGLY.search(str(refused.value))
+    assert "PureDP(0.333334)" in str(refused.value)

@@ -260,7 +260,7 @@ def _among(column: Expression, node: ast.AST, source: str) -> Expression:
     found = [_read(item, source) for item in _items(node, source)]
     if any(isinstance(level, Expression) for level in found):
         _refuse(node, source, "lists hold public values")
-    return _folded(operator.or_, [column == level for level in found])
+    return column.isin([level for level in found if not isinstance(level, Expression)])
 
 
 def _folded(join: Callable[[Any, Any], Any], parts: list[Expression]) -> Expression:

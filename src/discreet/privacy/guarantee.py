@@ -126,6 +126,11 @@ class Guarantee(ABC):
             shown.append("relation=ADD_REMOVE")
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    def __str__(self) -> str:
+        from discreet.privacy.words import in_words  # noqa: PLC0415 - words stand on guarantees
+
+        return in_words(self)  # for people and messages: no fraction of many digits; repr has every one
+
     def __add__(self, other: Guarantee) -> Guarantee:
         from discreet.privacy.composition import compose  # noqa: PLC0415 - composition stands on guarantees
 

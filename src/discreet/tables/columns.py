@@ -79,10 +79,7 @@ class Expression(ABC):
     def isin(self, levels: Sequence[Scalar]) -> Expression:
         if isinstance(levels, str | bytes) or not len(levels):
             raise TypeError("isin takes a list of at least one level")
-        if len(levels) == 1:
-            return self == levels[0]
-        middle = len(levels) // 2  # halves, so that long lists do not nest deeply
-        return self.isin(levels[:middle]) | self.isin(levels[middle:])
+        return self == levels[0] if len(levels) == 1 else Among(self, tuple(levels))
 
     def cut(self, edges: Sequence[float]) -> Expression:
         """Category k where edges[k−1] ≤ x < edges[k]."""
@@ -182,21 +179,53 @@ class Compare(Expression):
         return Binary()
 
     def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
-        x = self.inner.value(cells, schema)
-        number = isinstance(self.inner.kind(schema), Bounded | Count)
-        return COMPARISONS[self.sign](x.cast("float64") if number else x, self._against(schema))
+        return COMPARISONS[self.sign](_comparable(self.inner, cells, schema), self._against(schema))
 
     def _against(self, schema: Schema) -> Any:  # noqa: ANN401
         kind = self.inner.kind(schema)
-        if self.sign in {"==", "!="} and isinstance(kind, Categorical):
-            return kind.code(self.constant)
-        if self.sign in {"==", "!="} and isinstance(kind, Binary):
-            if self.constant not in {True, False}:
-                raise ValueError(f"a binary column equals True or False, got {self.constant!r}")
-            return bool(self.constant)
-        if not isinstance(kind, Bounded | Count):
+        if self.sign not in {"==", "!="} and not isinstance(kind, Bounded | Count):
             raise TypeError(f"{self.sign} needs numbers; this column is {kind.kind}: use == or isin")
-        return literal(finite(self.constant))
+        return _level(self.constant, kind)
+
+
+def _comparable(inner: Expression, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+    """Return the clean value of a column, numbers as doubles."""
+    x = inner.value(cells, schema)
+    return x.cast("float64") if isinstance(inner.kind(schema), Bounded | Count) else x
+
+
+def _level(constant: Scalar, kind: Kind) -> Any:  # noqa: ANN401
+    """Return what a clean value of that kind is compared with."""
+    if isinstance(kind, Categorical):
+        return kind.code(constant)
+    if isinstance(kind, Binary):
+        if constant not in {True, False}:
+            raise ValueError(f"a binary column equals True or False, got {constant!r}")
+        return bool(constant)
+    return literal(finite(constant))
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Among(Expression):
+    """Equal to one of several levels: the column is read, and recoded, once for all of them."""
+
+    inner: Expression
+    levels: tuple[Scalar, ...]
+
+    def names(self) -> frozenset[str]:
+        return self.inner.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        self._known(schema)
+        return Binary()
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        return _comparable(self.inner, cells, schema).isin(self._known(schema))
+
+    def _known(self, schema: Schema) -> list[Any]:
+        kind = self.inner.kind(schema)
+        return [_level(level, kind) for level in self.levels]
 
 
 @final

@@ -6,7 +6,7 @@ import keyword
 import unicodedata
 from functools import singledispatch
 
-from discreet.tables.columns import Affine, Both, Column, Compare, Constant, Cut, Expression, Not
+from discreet.tables.columns import Affine, Among, Both, Column, Compare, Constant, Cut, Expression, Not
 
 
 @singledispatch
@@ -32,7 +32,12 @@ def _(expression: Constant) -> str:
 
 @written.register
 def _(expression: Compare) -> str:
-    return f"{_within(expression.inner, Compare, Both, Not)} {expression.sign} {expression.constant!r}"
+    return f"{_within(expression.inner, Compare, Among, Both, Not)} {expression.sign} {expression.constant!r}"
+
+
+@written.register
+def _(expression: Among) -> str:
+    return f"{_within(expression.inner, Compare, Among, Both, Not)} in {list(expression.levels)!r}"
 
 
 @written.register
