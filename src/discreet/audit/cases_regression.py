@@ -114,7 +114,7 @@ def linear_case(name: str, mechanism: RegressionDraw, *, draws: int = 1, epsilon
 
 # ── logistic: the density of the chain, step after step on a grid ──
 
-POINTS = np.linspace(-9, 9, 901)
+POINTS = np.linspace(-16, 16, 1281)
 STEP = float(POINTS[1] - POINTS[0])
 
 

@@ -1,0 +1,309 @@
+"""Draws of regression weights: what they promise, what calibration finds, what is refused."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import expit, log_expit
+
+from discreet.mechanisms.one_regression_sample import OneRegressionSample, loss_range
+from discreet.mechanisms.regression_draw import (
+    ConcentratedRegression,
+    DiffusedRegression,
+    DirectRegression,
+    TunedRegression,
+    simulate,
+)
+from discreet.mechanisms.regression_rules import allowed
+from discreet.models.design import Feature
+from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
+from discreet.models.margin_losses import ClippedPoisson, Logistic
+from discreet.models.regression_records import Records
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
+from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.langevin import exact_draw
+from discreet.sampling.source import SeededSource
+
+DELTA = 1e-5
+FEATURES = ("a", "b", "c")
+MODEL = BayesianLogisticRegression("y", FEATURES, norm=1, design=tuple(map(Feature, FEATURES)))
+KNOBS = (DiffusedRegression, ConcentratedRegression, TunedRegression)
+
+
+def records(n, seed=1, model=MODEL):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, len(model.design)))
+    y = np.where(rng.random(n) < expit(3 * x[:, 0]), 1.0, -1.0)
+    return Records.of(model, x, y)
+
+
+# ── one exact draw ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "mu"), [(0.1, 0.0325), (0.3, 0.0890), (1, 0.268), (3, 0.719), (10, 2.00)]
+)
+def test_the_allowed_mu_at_a_delta_of_one_in_a_hundred_thousand(epsilon, mu):
+    found = allowed(ApproxDP(epsilon, DELTA))
+    assert found.mu == pytest.approx(mu, rel=2e-3)
+    assert found.delta(epsilon) <= DELTA
+    assert GaussianDP(found.mu * (1 + 1e-9)).delta(epsilon) > DELTA
+
+
+@pytest.mark.parametrize(("epsilon", "saved"), [(0.1, 2.45), (1, 1.73), (10, 1.29)])
+def test_converting_through_gaussian_dp_saves_prior_strength(epsilon, saved):
+    # Mironov's conversion of 2ρ²L²α/m: ε = μ²/2 + μ√(2 ln 1/δ) at the best order; m ∝ 1/μ².
+    root = math.sqrt(2 * math.log(1 / DELTA))
+    by_renyi = math.sqrt(root**2 + 2 * epsilon) - root
+    assert (allowed(ApproxDP(epsilon, DELTA)).mu / by_renyi) ** 2 == pytest.approx(saved, abs=0.006)
+
+
+# Reference X (GLM appendix, tightness lemma): one record, prior N(0, σ²), label flipped; the term i = 0 of
+# the printed series must carry weight ½ [ERRATA 10]. σ², λ, ∫p^λ q^{1−λ}, D_λ, 2ρ²L²λ/m, printed ∫.
+TIGHTNESS = [
+    (0.25, 2, 1.2662969061336526, 0.23609681923812553, 1.0, 0.26629690613365264),
+    (0.25, 5, 10.648824135291841, 0.591362369057017, 2.5, 11.648824135291841),
+    (1.0, 2, 2.2974425414002564, 0.8317965657511862, 4.0, 1.2974425414002564),
+    (1.0, 3, 12.480669656461044, 1.2620905099359994, 6.0, 13.480669656461044),
+    (4.0, 2, 13.7781121978613, 2.623081260399664, 16.0, 12.7781121978613),
+    (4.0, 3, 5948.137861885595, 4.345416742583563, 24.0, 5949.137861885595),
+]
+
+
+@pytest.mark.parametrize("row", TIGHTNESS)
+def test_reference_x_tightness_of_the_renyi_bound(row):
+    variance, order, integral, renyi, bound, printed = row
+
+    def term(w):
+        logs = order * log_expit(w) + (1 - order) * log_expit(-w) - w * w / (2 * variance)
+        return 2 * math.exp(logs) / math.sqrt(2 * math.pi * variance)
+
+    found = quad(term, -60, 60, epsabs=0, epsrel=1e-12, limit=400, points=[0, order * variance])[0]
+    assert found == pytest.approx(integral, rel=1e-9)
+    assert math.log(found) / (order - 1) == pytest.approx(renyi, rel=1e-9)
+    assert abs(printed - found) == pytest.approx(1, abs=1e-6)  # off by the term of weight ½
+    label_only, both = exact_draw(1, 1 / Fraction(variance)), exact_draw(4, 1 / Fraction(variance))
+    assert renyi <= label_only.renyi(order) == order * variance / 2
+    assert both.renyi(order) == bound == 4 * label_only.renyi(order)
+
+
+# ── calibration ─────────────────────────────────────────────────────────────────────────────────────
+
+TARGETS = [
+    ApproxDP(1, DELTA),
+    ApproxDP(0.1, 1e-8),
+    GaussianDP(0.5),
+    ZeroCDP(Fraction(1, 10)),
+    RenyiDP.at(10, 0.3),
+]
+
+
+@pytest.mark.parametrize("mechanism", KNOBS)
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("relation", [SUBSTITUTE, ADD_REMOVE])
+def test_calibration_meets_the_target_and_wastes_nothing(mechanism, target, relation):
+    asked = target.relabelled(relation)
+    size = {"n": 1000} if relation is SUBSTITUTE else {"most": 1000}
+    draw = mechanism.calibrate(MODEL, target=asked, **size)
+    assert draw.guarantee <= asked
+    assert draw.guarantee.relation is relation
+    assert draw.guarantee.mu >= allowed(asked).mu * 0.99  # the number of steps is whole
+    assert 0 < draw.weight <= 1
+    assert draw.strength >= MODEL.strength
+
+
+def test_the_three_ways_turn_their_own_knob():
+    target = ApproxDP(1, DELTA)
+    diffused, concentrated, tuned = (kind.calibrate(MODEL, n=1000, target=target) for kind in KNOBS)
+    assert diffused.strength == MODEL.strength
+    assert diffused.weight < 1
+    assert concentrated.weight == 1
+    assert concentrated.strength > MODEL.strength
+    assert diffused.weight < tuned.weight < 1
+    assert MODEL.strength < tuned.strength < concentrated.strength
+
+
+def test_a_weak_target_leaves_the_posterior_as_it_is():
+    target = GaussianDP(1000)
+    assert DirectRegression.calibrate(MODEL, n=50, target=target).guarantee <= target
+    assert all(kind.calibrate(MODEL, n=50, target=target).weight == 1 for kind in KNOBS)
+
+
+def test_the_rule_weighs_dimension_against_records():
+    # λ = m/ρ before ρ is raised to what Langevin saves: √dΔ/(μR) when n is small, ∝ n^⅓ when it is large.
+    target = GaussianDP(0.1)
+    few, many, more = (TunedRegression.calibrate(MODEL, n=n, target=target) for n in (5, 10**5, 8 * 10**5))
+    assert float(few.m) == pytest.approx(float(MODEL.strength), rel=1e-6)  # (λμ/Δ)² = d/R²
+    assert float(more.m) == pytest.approx(4 * float(many.m), rel=1e-5)
+
+
+def test_a_longer_chain_costs_more_and_counts_records_less():
+    target = GaussianDP(0.3)
+    short, long = (TunedRegression.calibrate(MODEL, n=500, target=target, remembered=r) for r in (0.5, 0.001))
+    assert short.rho > long.rho
+    assert short.way.run(short).steps < long.way.run(long).steps
+
+
+def test_substitution_costs_twice_what_addition_does():
+    one = DiffusedRegression(MODEL, n=100, rho=0.1).guarantee
+    other = DiffusedRegression(MODEL, most=100, rho=0.1, relation=ADD_REMOVE).guarantee
+    assert one.mu > 1.7 * other.mu
+
+
+def test_q_draws_cost_the_root_of_q():
+    one = DiffusedRegression(MODEL, n=60, rho=0.05)
+    four = one.draws(4)
+    assert Fraction(four.guarantee.mu_squared) == 4 * Fraction(one.guarantee.mu_squared)
+    drawn = four.release(records(60), SeededSource(1))
+    assert drawn.shape == (4, 4)
+    assert len({tuple(w) for w in drawn}) == 4
+    for wrong in (0, True, 1.5):
+        with pytest.raises(ValueError, match="positive integer"):
+            one.draws(wrong)
+
+
+# ── draws ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_draws_are_reproducible_and_follow_the_data():
+    draw = ConcentratedRegression(MODEL, n=3000, m=4)
+    value = records(3000)
+    first, again = (draw.release(value, SeededSource(7)) for _ in range(2))
+    assert np.array_equal(first, again)
+    assert first.shape == (4,)
+    drawn = simulate(draw, value, 40, SeededSource(8))
+    # the first weight is 3 in truth, the others 0: 5 standard errors each (chance 1e-6)
+    assert drawn[:, 0].mean() > 1 > 5 * drawn[:, 0].std() / math.sqrt(40)
+    assert np.abs(drawn[:, 1:].mean(axis=0)).max() < 0.5
+
+
+def test_langevin_and_rejection_draw_nearly_the_same():
+    # n = 400: means within the discretisation's bias and 5 standard errors (chance 1e-6 a weight).
+    value, runs = records(400), 300
+    draw = ConcentratedRegression(MODEL, n=400, m=2, remembered=0.001)
+    other = replace(draw, sampler="rejection", at=1)
+    a, b = (simulate(kind, value, runs, SeededSource(9)) for kind in (draw, other))
+    error = np.sqrt((a.var(axis=0) + b.var(axis=0)) / runs)
+    assert np.all(np.abs(a.mean(axis=0) - b.mean(axis=0)) < 5 * error + 0.05)
+    assert np.all(a.var(axis=0) < 2 * b.var(axis=0))
+    assert other.guarantee.delta(1) <= exact_draw(MODEL.gradient_square(SUBSTITUTE), 2).delta(1) + 1e-6
+    assert isinstance(other.guarantee, ApproxDP)
+
+
+def test_separable_data_a_constant_column_and_more_columns_than_rows_are_no_trouble():
+    wide = BayesianLogisticRegression(
+        "y", [f"x{i}" for i in range(30)], norm=1, design=tuple(Feature(f"x{i}") for i in range(30))
+    )
+    few = Records.of(wide, np.ones((5, 30)), np.ones(5))
+    draw = TunedRegression.calibrate(wide, n=5, target=ApproxDP(1, DELTA))
+    assert np.all(np.isfinite(draw.release(few, SeededSource(1))))
+    direct = DirectRegression(MODEL, n=50)
+    apart = Records.of(MODEL, np.ones((50, 3)), np.ones(50))
+    assert np.all(np.isfinite(direct.release(apart, SeededSource(2))))
+
+
+def test_an_empty_table_is_a_neighbour_and_is_drawn_from():
+    draw = DiffusedRegression(MODEL, most=10, rho=0.5, relation=ADD_REMOVE)
+    assert draw.release(records(0), SeededSource(1), count=0).shape == (4,)
+
+
+def test_far_beyond_the_cap_the_data_are_ignored():
+    draw = DiffusedRegression(MODEL, most=10, rho=1, relation=ADD_REMOVE)
+    crowd, nobody = (draw.release(records(n), SeededSource(3)) for n in (10 + 16 * 9, 0))
+    assert np.array_equal(crowd, nobody)
+    some = draw.release(records(100), SeededSource(3))
+    assert not np.array_equal(some, nobody)
+
+
+# ── on the ball ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_one_sample_promises_the_range_of_a_record_and_rounding():
+    one = OneRegressionSample(MODEL, n=200, rho=Fraction(1, 100))
+    margin = math.sqrt(float(MODEL.bound_square)) * 10
+    assert float(one.ideal.loss) == pytest.approx(2 * margin / 100)
+    added = OneRegressionSample(MODEL, most=200, rho=Fraction(1, 100), relation=ADD_REMOVE)
+    assert float(added.ideal.loss) == pytest.approx(17 / 16 * margin / 100)
+    assert one.guarantee.delta(one.ideal.loss) < 1e-6
+    poisson = GeneralizedLinear("y", FEATURES, norm=1, loss=ClippedPoisson(4), design=MODEL.design)
+    assert loss_range(poisson.loss, Fraction(3)) == 2 * 4 * 3
+    assert loss_range(Logistic(), Fraction(3)) == 3
+
+
+def test_the_range_of_the_logistic_loss_is_its_length():
+    s = np.linspace(-7, 7, 1001)
+    values = Logistic().value(s, np.ones(1001))
+    assert values.max() - values.min() == pytest.approx(7, rel=1e-12)
+
+
+def test_one_sample_is_calibrated_and_stays_in_the_ball():
+    target = ApproxDP(2, DELTA)
+    one = OneRegressionSample.calibrate(MODEL, n=200, target=target)
+    assert one.guarantee <= target
+    assert not replace(one, rho=one.rho * (1 + 1e-4)).guarantee <= target
+    w = one.release(records(200), SeededSource(4))
+    assert np.linalg.norm(w) < 10.1
+    with pytest.raises(Unreachable, match="ApproxDP"):
+        OneRegressionSample.calibrate(MODEL, n=200, target=GaussianDP(1))
+
+
+# ── what is refused ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_targets_that_no_draw_meets():
+    with pytest.raises(Unreachable, match="never pure DP"):
+        TunedRegression.calibrate(MODEL, n=10, target=PureDP(1))
+    with pytest.raises(Unreachable, match="'diffused', 'concentrated' and 'tuned'"):
+        DirectRegression.calibrate(MODEL, n=10, target=ApproxDP(0.1, DELTA))
+    with pytest.raises(Unreachable, match="never implies"):
+        TunedRegression.calibrate(MODEL, n=10, target=GaussianDP(1), sampler="rejection")
+    with pytest.raises(NotProved, match="at one ε"):
+        _ = DirectRegression(MODEL, n=10, sampler="proximal").guarantee
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"relation": ADD_REMOVE}, "n sets the step size; it must be public or capped by a public bound"),
+        ({"relation": ADD_REMOVE, "n": 5}, "private"),
+        ({"relation": ADD_REMOVE, "most": 1}, "public whole number"),
+        ({"n": 5, "most": 9}, "most says nothing"),
+        ({"n": 5, "sampler": "gibbs"}, "langevin, rejection, proximal"),
+        ({"n": 5, "remembered": 1}, "remembered"),
+        ({"n": 5, "remembered": math.nan}, "remembered"),
+        ({}, "n"),
+    ],
+)
+def test_settings_that_are_refused(given, words):
+    with pytest.raises(ValueError, match=words):
+        DirectRegression(MODEL, **given)
+
+
+@pytest.mark.parametrize("rho", [0, -1, 1.5, math.nan])
+def test_weights_that_are_refused(rho):
+    for kind in (DiffusedRegression, OneRegressionSample):
+        with pytest.raises(ValueError, match=r"rho must lie in \(0, 1\]"):
+            kind(MODEL, n=5, rho=rho)
+
+
+@pytest.mark.parametrize("m", [0.01, -1, math.nan, math.inf])
+def test_priors_weaker_than_the_models_are_refused(m):
+    with pytest.raises(ValueError, match="m must be"):
+        ConcentratedRegression(MODEL, n=5, m=m)
+
+
+def test_records_that_the_promise_is_not_about():
+    draw = DirectRegression(MODEL, n=5)
+    with pytest.raises(ValueError, match="public number of records, 5"):
+        draw.release(records(6), SeededSource(1))
+    with pytest.raises(ValueError, match="4 weights"):
+        draw.release(Records(np.zeros((5, 3)), np.zeros(5)), SeededSource(1))
+    for wrong in (3.0, math.nan):
+        with pytest.raises(ValueError, match=r"Records\.of"):
+            draw.release(Records(np.full((5, 4), wrong), np.zeros(5)), SeededSource(1))
+    unbound = BayesianLogisticRegression("y", FEATURES, norm=1)
+    with pytest.raises(ValueError, match="does not know the columns"):
+        DirectRegression(unbound, n=5)
