@@ -10,6 +10,7 @@ import numpy as np
 from discreet.inference.noise_aware import public_source
 from discreet.inference.noise_aware_normal import run
 from discreet.inference.noise_aware_normal_model import LatentNormal, Observed
+from discreet.inference.noise_aware_regression_normal import read_normal
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware_normal_posterior import SampledPosterior
     from discreet.mechanisms.noisy_release import NoisyRelease
     from discreet.sampling.source import Source
+
+MANY = 5  # weights that chains manage in seconds
 
 
 @final
@@ -70,10 +73,16 @@ def read(
     plan: Plan | None = None,
     source: Source | None = None,
 ) -> SampledPosterior:
-    """(w, σ²) given noisy XᵀX, Xᵀy, yᵀy, each noised once; an indefinite matrix is data like any other."""
+    """(w, σ²) given noisy XᵀX, Xᵀy, yᵀy, each noised once.
+
+    `normal` needs neither chain nor design and is the default above MANY weights, where chains take minutes;
+    unlike the others it projects XᵀX to a semidefinite matrix and does not model clipped rows.
+    """
     observed = Observed.of(release, prior)
-    chosen = law or ("records" if observed.few else "limit")
     bits = source or public_source(release, prior)
+    if law == "normal" or (law is None and prior.dimension > MANY and design is None and plan is None):
+        return read_normal(prior, observed, bits)
+    chosen = law or ("records" if observed.few else "limit")
     model = regression_model(prior, design or Design())
     return run(model, observed, prior, law=chosen, plan=plan, source=bits)
 
