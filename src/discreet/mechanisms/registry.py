@@ -43,6 +43,8 @@ _HOME = {
     "tiered_gaussian": "diffusion:TieredGaussian",
     "noisy_projected_sgd": "noisy_projected_sgd:NoisyProjectedSGD",
     "objective_perturbation": "objective_perturbation:ObjectivePerturbation",
+    "polynomial_statistics": "polynomial_statistics:PolynomialStatistics",
+    "adassp": "adassp:AdaSSP",
     "direct_regression": "regression_draw:DirectRegression",
     "diffused_regression": "regression_draw:DiffusedRegression",
     "concentrated_regression": "regression_draw:ConcentratedRegression",
