@@ -1,0 +1,239 @@
+"""Every mechanism of a regression walks the line: DuckDB, ledger, release, files, posterior, page."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from discreet.audit.registry import CASES
+from discreet.certificate import audits, certificate_text
+from discreet.inference.draws import OnlyDraws
+from discreet.ledger import Ledger
+from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
+from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
+from discreet.privacy.guarantees import ApproxDP, GaussianDP
+from discreet.privatise import ChargeKept, offered, privatise
+from discreet.release import Release
+from discreet.report import report
+from discreet.sampling.source import SeededSource
+from discreet.tables.columns import col
+from discreet.tables.schema import Binary, Bounded, Categories, Count, Label
+from discreet.tables.table import Table
+
+SCHEMA = {
+    "age": Bounded(0, 100),
+    "ward": Categories(["A", "B"], unknown="A"),
+    "constant": Bounded(0, 1),
+    "ill": Binary(),
+    "stays": Count(20),
+    "risk": Label(["low", "high"]),
+}
+FEATURES = ("age", "ward", "constant")
+MODEL = BayesianLogisticRegression("ill", FEATURES, norm=1.5, radius=5)
+N = 2000
+DRAWS = ("tuned", "diffused", "concentrated", "direct", "one_posterior_sample")
+EASY = {
+    "direct": ApproxDP(400, 1e-6),
+    "one_posterior_sample": ApproxDP(5, 1e-6),
+}  # they have no knob, or a weak one
+
+
+def people(n=N, seed=5):
+    rng = np.random.default_rng(seed)
+    age, ward = rng.uniform(0, 100, n), rng.choice(["A", "B"], n)
+    odds = 3 * (age - 50) / 50 - 1.5 * (ward == "B") + 0.5
+    ill = rng.random(n) < 1 / (1 + np.exp(-odds))
+    return pd.DataFrame(
+        {
+            "age": age,
+            "ward": ward,
+            "constant": np.ones(n),
+            "ill": ill,
+            "stays": rng.poisson(np.exp(odds / 3)),
+            "risk": np.where(ill, "high", "low"),
+            "person": np.arange(n) // 2,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return people()
+
+
+@pytest.fixture
+def ledgers(tmp_path):
+    budget = {r: ApproxDP(1000, 1e-2, relation=r) for r in (SUBSTITUTE, ADD_REMOVE)}
+    opened = {r: Ledger.open(tmp_path / f"{r.value}.db", budget=budget[r]) for r in budget}
+    yield opened
+    for ledger in opened.values():
+        ledger.close()
+
+
+def asked(name, relation):
+    target = EASY.get(name, ApproxDP(2, 1e-6))
+    capped = name in DRAWS and relation is ADD_REMOVE
+    return {
+        "mechanism": name,
+        "target": ApproxDP(target.epsilon(1e-6), 1e-6, relation=relation),
+        **({"most": 2 * N} if capped else {}),
+    }
+
+
+@pytest.mark.parametrize("relation", [SUBSTITUTE, ADD_REMOVE])
+@pytest.mark.parametrize("name", OF_REGRESSIONS)
+def test_the_straight_line(name, relation, rows, ledgers, tmp_path):
+    table = Table.open(rows, schema=SCHEMA)
+    wanted = asked(name, relation)
+    release = privatise(table, MODEL, ledger=ledgers[relation], source=SeededSource(3), **wanted)
+    assert release.guarantee <= wanted["target"] or release.guarantee == wanted["target"]
+    assert release.n == (N if relation is SUBSTITUTE else None)
+    assert release.mechanism == OF_REGRESSIONS[name]
+    assert ledgers[relation].receipt(release.receipt.id).computed
+
+    posterior = release.posterior
+    assert posterior.names == ("age", "ward=A", "ward=B", "constant", "(intercept)")
+    # ε = 2 on 2000 rows: age is far from 0, whatever the draw; a wrong sign has a probability below 1e-6
+    assert posterior.mean()[0] > 0.5
+    old, young = posterior.probability_of({"age": [95, 5], "ward": ["A", "B"], "constant": [1, 1]})
+    assert 0 < young < old < 1
+
+    loaded = Release.load(release.save(tmp_path / name, draws=20))
+    assert loaded == release
+    assert np.array_equal(loaded.posterior.mean(), posterior.mean())
+    assert loaded.model.design == release.model.design
+    assert (tmp_path / name / "posterior.nc").exists()
+    assert "weight in predicting" in (tmp_path / name / "report.html").read_text()
+    assert set(audits(release)) <= set(CASES)
+    words = " ".join(certificate_text(release.certificate()).split())
+    assert "the norm 1.5, to which longer rows are scaled down" in words
+
+
+@pytest.mark.parametrize("name", ["objective_perturbation", "polynomial_statistics", "tuned"])
+def test_units_with_several_rows(name, rows, ledgers):
+    """A unit of two rows gets the target: a row is calibrated to less."""
+    table = Table.open(rows, schema=SCHEMA, unit="person", rows_per_unit=2)
+    wanted = asked(name, ADD_REMOVE)
+    release = privatise(table, MODEL, ledger=ledgers[ADD_REMOVE], source=SeededSource(3), **wanted)
+    assert release.rows_per_unit == 2
+    assert release.guarantee <= wanted["target"] or release.guarantee == wanted["target"]
+
+
+def test_names_and_default():
+    assert offered(MODEL) == tuple(OF_REGRESSIONS)
+    assert offered(MODEL)[0] == "objective_perturbation"
+    assert set(OF_REGRESSIONS.values()) <= set(MECHANISMS)
+
+
+def test_draws_refuse_intervals_and_may_be_several(rows, ledgers):
+    table = Table.open(rows, schema=SCHEMA)
+    ask = {"mechanism": "tuned", "target": GaussianDP(1), "ledger": ledgers[SUBSTITUTE]}
+    several = privatise(table, MODEL, draws=4, **ask)
+    assert several.posterior.sample().shape == (4, 5)
+    assert several.guarantee <= GaussianDP(1)
+    with pytest.raises(OnlyDraws, match="objective_perturbation"):
+        several.posterior.interval(0.9)
+    assert "draw" in report(several)
+    with pytest.raises(ValueError, match="tuned, diffused"):
+        privatise(table, MODEL, draws=4, **{**ask, "mechanism": "objective_perturbation"})
+
+
+def test_other_priors_and_readings(rows, ledgers):
+    release = privatise(
+        Table.open(rows, schema=SCHEMA), MODEL, target=ApproxDP(2, 1e-6), ledger=ledgers[SUBSTITUTE]
+    )
+    aware, naive = release.posterior, release.read(reading="naive")
+    assert (naive.reading, aware.reading) == ("naive", "noise_aware")
+    assert (naive.variance() <= aware.variance()).all()
+    tight = release.read(model=BayesianLogisticRegression("ill", FEATURES, norm=1.5, radius=0.5))
+    assert np.linalg.norm(tight.mean()) < np.linalg.norm(aware.mean())
+    with pytest.raises(ValueError, match="radius"):
+        release.read(model=BayesianLogisticRegression("ill", FEATURES, norm=3))
+    with pytest.raises((TypeError, ValueError)):
+        release.read(nonsense=1)
+    assert aware.interval(0.9).shape == (5, 2)
+
+
+def test_counts_and_declared_losses(rows, ledgers, tmp_path):
+    table = Table.open(rows, schema=SCHEMA)
+    target = ApproxDP(4, 1e-6)
+    poisson = GeneralizedLinear("stays", ("age",), norm=1, radius=3, loss=ClippedPoisson(8))
+    square = DeclaredLoss(
+        lambda s, y: np.logaddexp(0, s) - (y + 1) / 2 * s,
+        lambda s, y: 1 / (1 + np.exp(-s)) - (y + 1) / 2,
+        lambda s, y: np.exp(-np.abs(s)) / (1 + np.exp(-np.abs(s))) ** 2 + 0 * y,
+        1,
+        0.25,
+    )
+    declared = GeneralizedLinear("ill", ("age",), norm=1, radius=3, loss=square)
+    for model in (poisson, declared):
+        release = privatise(table, model, target=target, ledger=ledgers[SUBSTITUTE], source=SeededSource(1))
+        assert release.posterior.mean()[0] > 0
+        loaded = Release.load(release.save(tmp_path / model.loss.name, draws=0))
+        assert loaded == release
+        assert loaded.posterior.mean()[0] == release.posterior.mean()[0]
+        assert "depend on?" in report(loaded)
+    with pytest.raises(ValueError, match="declare it again"):
+        privatise(table, loaded.model, target=target, ledger=ledgers[SUBSTITUTE])
+
+
+@pytest.mark.parametrize("name", ["objective_perturbation", "polynomial_statistics", "tuned"])
+def test_hard_data(name, ledgers):
+    """Separable answers, fewer rows than weights, one row, labels that nobody declared, and nobody at all."""
+    separable = people(60).assign(ill=lambda x: x.age > 50)
+    cases = (separable, people(3), people(1), people(50).assign(risk="neither"))
+    for rows in cases:
+        model = BayesianLogisticRegression("risk", FEATURES, norm=1.5, radius=5, labels=("low", "high"))
+        table = Table.open(rows, schema=SCHEMA)
+        release = privatise(table, model, ledger=ledgers[SUBSTITUTE], **asked(name, SUBSTITUTE))
+        assert np.isfinite(release.posterior.mean()).all()
+    nobody = Table.open(people(50), schema=SCHEMA).where(col("age") > 100)
+    release = privatise(nobody, MODEL, ledger=ledgers[ADD_REMOVE], **asked(name, ADD_REMOVE))
+    assert np.isfinite(release.posterior.mean()).all()
+    with pytest.raises(ValueError, match="empty"):
+        privatise(
+            Table.open(people(50).head(0), schema=SCHEMA),
+            MODEL,
+            ledger=ledgers[SUBSTITUTE],
+            **asked(name, SUBSTITUTE),
+        )
+
+
+def test_a_private_number_of_records_needs_a_public_cap_for_langevin(rows, ledgers):
+    table = Table.open(rows, schema=SCHEMA)
+    ask = {**asked("tuned", ADD_REMOVE), "ledger": ledgers[ADD_REMOVE]}
+    del ask["most"]
+    with pytest.raises(ValueError, match="public"):
+        privatise(table, MODEL, **ask)
+
+
+def test_nothing_private_shows_when_reading_fails(rows, ledgers, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("age 93.25 of person 17")
+
+    monkeypatch.setattr("discreet.models.regression_records.Records.of", broken)
+    with pytest.raises(ChargeKept) as caught:
+        privatise(
+            Table.open(rows, schema=SCHEMA), MODEL, target=ApproxDP(1, 1e-6), ledger=ledgers[SUBSTITUTE]
+        )
+    assert "93.25" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_how_many_rows_were_clipped_is_not_told(rows, ledgers, tmp_path):
+    """Two tables that differ only in how many rows are too long give records of the same words."""
+    texts = []
+    for norm in (0.1, 10):
+        model = BayesianLogisticRegression("ill", FEATURES, norm=norm, radius=5)
+        release = privatise(
+            Table.open(rows, schema=SCHEMA), model, target=ApproxDP(2, 1e-6), ledger=ledgers[SUBSTITUTE]
+        )
+        folder = release.save(tmp_path / str(norm), draws=0)
+        texts.append(json.loads((folder / "release.json").read_text())["release"])
+    assert texts[0].keys() == texts[1].keys()
+    assert texts[0]["value"].keys() == texts[1]["value"].keys()
+    assert "clip" not in json.dumps(texts)
