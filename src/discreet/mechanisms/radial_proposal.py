@@ -26,7 +26,6 @@ BATCH = 64  # proposals judged together
 TAIL = 32  # e^{−32} of the law is given up, twice
 NORMAL_GRID = Fraction(1, 2**40)
 FINER = 2**40  # the noise's own grid, below its spread
-HALF = Fraction(1, 2)
 
 
 @final
@@ -96,12 +95,14 @@ class Proposal:
         """Add N(0, noise²I) and round to a grid of noise/16."""
         return self.smeared(size, noise, source, noise / 16)
 
-    def smeared(self, size: int, noise: Fraction, source: Source, grid: Fraction) -> Floats:
-        """Add N(0, noise²I) and round to the grid; noise and grid are powers of two."""
-        d, fine = self.tilted.dimension, noise / FINER
-        added = exact.normal(source, 0, noise**2, size * d, fine).reshape(size, d)
-        points = [self._exact(*point) for point in self.accepted(size, source)]
-        out = [_on_grid(w, z, fine, grid) for w, z in zip(points, added, strict=True)]
+    def smeared(self, size: int, deviation: Fraction, source: Source, grid: Fraction) -> Floats:
+        """Add N(0, deviation²I) and round to the grid; both are powers of two."""
+        d, fine = self.tilted.dimension, deviation / FINER
+        added = exact.normal(source, 0, deviation**2, size * d, fine).reshape(size, d)
+        out = [
+            _on_grid(*self._exact(*point), noise, fine, grid)
+            for point, noise in zip(self.accepted(size, source), added, strict=True)
+        ]
         return np.array(out).reshape(size, d)
 
     def accepted(self, size: int, source: Source) -> list[tuple[float, Floats]]:
@@ -133,16 +134,14 @@ class Proposal:
         prior = np.einsum("ij,ij->i", moved, moved) / 2 + moved @ (t.anchor - t.centre)
         return np.asarray(t.weight * losses + t.strength * prior)
 
-    def _exact(self, r: float, z: Floats) -> list[Fraction]:
-        """Return v + St, summed in whole numbers, from t = rz/‖z‖ within 5 roundings."""
+    def _exact(self, r: float, z: Floats) -> tuple[list[int], int]:
+        """Return v + St as whole numbers over a power of two, from t = rz/‖z‖ within 5 roundings."""
         t = z * (r / math.sqrt(math.fsum(z * z)))
         root, scale = _whole(self.envelope.root)
         steps, size = _whole(t)
-        moved = root @ steps
-        return [
-            Fraction(v) + Fraction(int(k)) / (scale * size)
-            for v, k in zip(self.tilted.anchor, moved, strict=True)
-        ]
+        unit = scale * size
+        anchor = (v.as_integer_ratio() for v in self.tilted.anchor.tolist())
+        return [unit * a // b + k for (a, b), k in zip(anchor, root @ steps, strict=True)], unit
 
 
 def _whole(x: Floats) -> tuple[NDArray[Any], int]:
@@ -151,10 +150,12 @@ def _whole(x: Floats) -> tuple[NDArray[Any], int]:
     return np.rint(np.ldexp(x, bits)).astype(np.int64).astype(object), 2**bits
 
 
-def _on_grid(w: list[Fraction], noise: Floats, fine: Fraction, grid: Fraction) -> list[float]:
+def _on_grid(w: list[int], unit: int, noise: Floats, fine: Fraction, grid: Fraction) -> list[float]:
     """Sum on the noise's fine grid, where it is the rounding of an ideal sum, then round to the grid."""
-    cells = [round(x / fine) + int(z / float(fine)) for x, z in zip(w, noise, strict=True)]
-    return [float(math.floor(k * fine / grid + HALF) * grid) for k in cells]
+    over, coarser = unit * fine.numerator, int(grid / fine)
+    cells = ((2 * x * fine.denominator + over) // (2 * over) for x in w)
+    sums = (k + int(z / float(fine)) for k, z in zip(cells, noise, strict=True))
+    return [(2 * k + coarser) // (2 * coarser) * grid.numerator / grid.denominator for k in sums]
 
 
 def largest_radius(dimension: int) -> float:

@@ -9,8 +9,8 @@ KL_K ≤ (d + p·ρn)/(2mη)·(1 + ηm)^{−2(K−1)} and TV ≤ √(KL/2), for 
   E[w·∇U] = d.
 - The first y is N(0, ηI), the stationary one ∫N(w, ηI)dp(w): KL ≤ E‖w‖²/(2η), as KL is convex in its
   second argument; drawing w from y does not raise it, so KL₁ ≤ (d + pρn)/(2mη).
-- Each further step divides KL by (1 + ηm)² [CCSW22 Thm 3; p satisfies a log-Sobolev inequality with constant m
-  by Bakry and Émery].
+- Each further step divides KL by (1 + ηm)² [CCSW22 Thm 3; p has a log-Sobolev constant m by Bakry and
+  Émery].
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def draw(potential: Potential, source: Source) -> Floats:
 def largest_step(dimension: int, total: float, square: float, strength: float) -> Fraction:
     """√η ≤ 2/√m, the largest whose steps accept well.
 
-    −ln(acceptance) is about .08·d_eff·σ√d, as measured, where directions share the curvature of ρΣφ evenly. A rule for time
-    alone: though it looks at data, the certificate holds for every η that it may choose.
+    −ln(acceptance) is about .08·d_eff·σ√d, as measured, where directions share the curvature of ρΣφ evenly.
+    A rule for time alone: though it looks at data, the certificate holds for every η that it may choose.
     """
     root = _top(strength)
     shared = total * square / (4 * dimension)
