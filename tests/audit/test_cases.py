@@ -53,6 +53,8 @@ PROFILE_FACTOR = {
     "regression_draws": EXACT,
     "tuned_regression": 3.5,  # a logistic gradient is below its bound, and the cap costs 1/16
     "one_regression_sample": 2.3,  # one record's loss is a line, which no bounded range is attained by
+    "objective_perturbation": 1.4,  # its slope is below 1
+    "objective_perturbation/substitute": 3.5,  # two slopes are never 1 at once
     "barker": EXACT,
     "metropolis": EXACT,
     "mixture_gibbs": 6,  # three blocks are charged one after the other, at their worst priors

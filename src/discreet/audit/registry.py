@@ -12,6 +12,7 @@ from discreet.audit.cases_mcmc import MCMC_CASES
 from discreet.audit.cases_median import MEDIAN_CASES
 from discreet.audit.cases_network import NETWORK_CASES
 from discreet.audit.cases_noise import NOISE_CASES
+from discreet.audit.cases_objective import OBJECTIVE_CASES
 from discreet.audit.cases_posterior import POSTERIOR_CASES
 from discreet.audit.cases_regression import REGRESSION_CASES
 from discreet.audit.cases_statistics import STATISTIC_CASES
@@ -32,5 +33,6 @@ CASES: dict[str, Callable[[], Case]] = {
     **NETWORK_CASES,
     **MCMC_CASES,
     **HMM_CASES,
+    **OBJECTIVE_CASES,
     **LOCAL_CASES,
 }

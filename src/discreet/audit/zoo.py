@@ -13,6 +13,7 @@ from discreet.audit.zoo_mcmc import MCMC_TWINS
 from discreet.audit.zoo_median import MEDIAN_TWINS
 from discreet.audit.zoo_network import NETWORK_TWINS
 from discreet.audit.zoo_noise import NOISE_TWINS
+from discreet.audit.zoo_objective import OBJECTIVE_TWINS
 from discreet.audit.zoo_posterior import POSTERIOR_TWINS
 from discreet.audit.zoo_regression import REGRESSION_TWINS
 
@@ -30,5 +31,6 @@ TWINS: dict[str, Twin] = {
     **NETWORK_TWINS,
     **MCMC_TWINS,
     **HMM_TWINS,
+    **OBJECTIVE_TWINS,
     **LOCAL_TWINS,
 }

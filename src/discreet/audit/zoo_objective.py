@@ -1,0 +1,78 @@
+"""Broken twins of objective perturbation: BROKEN ON PURPOSE, never for use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.audit.cases_objective import GRID, Ideal, Pair, audited, regression
+from discreet.audit.twin import BOTH, RUNS_ONLY, Twin
+from discreet.mechanisms.objective_perturbation import ObjectivePerturbation
+from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.guarantees import GaussianDP
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.audit.case import Case
+
+ONE = [((1.0,), 1.0)]
+
+
+def weak_penalty() -> Case:
+    """λ = 1/20 where 0.3-GDP needs 2c²/μ² = 22: the determinant tells."""
+    mechanism = ObjectivePerturbation(
+        regression(1), mu_squared=0.09, strength=0.05, epsilon=1, relation=ADD_REMOVE
+    )
+    honest = audited("objective_perturbation/weak_penalty", mechanism, ONE, [])
+    return replace(honest, claim=GaussianDP(0.3, relation=ADD_REMOVE))
+
+
+def half_the_hessian_noise() -> Case:
+    """σ_H/2, as if the sensitivity were c²/8."""
+    mechanism = ObjectivePerturbation(
+        regression(1), mu_squared=1, strength=10, epsilon=1, hessian_share=0.9, relation=ADD_REMOVE
+    )
+    right = Ideal.of(mechanism, [])
+    halved = Pair(
+        *(replace(side, hessian_noise=side.hessian_noise / 2) for side in (Ideal.of(mechanism, ONE), right))
+    )
+    return replace(
+        audited("objective_perturbation/half_the_hessian_noise", mechanism, ONE, []),
+        left=halved.left.runs(),
+        right=halved.right.runs(),
+        event=halved.event(1.0),
+        exact_delta=halved.profile(),
+    )
+
+
+def no_output_noise() -> Case:
+    """Release what was computed: without records that is −b/λ, and λθ̃ lies on the grid of b."""
+    mechanism = ObjectivePerturbation(
+        regression(1), mu_squared=1, strength=1.0, epsilon=1, relation=ADD_REMOVE
+    )
+
+    def off_the_grid(outputs: NDArray[Any]) -> NDArray[np.bool_]:
+        cells = outputs[:, 0] * mechanism.strength / float(GRID)
+        return np.asarray(np.abs(cells - np.rint(cells)) > 1e-4)
+
+    honest = audited("objective_perturbation/no_output_noise", mechanism, ONE, [])
+    return replace(honest, event=off_the_grid)
+
+
+OBJECTIVE_TWINS: dict[str, Twin] = {
+    "objective_perturbation/weak_penalty": Twin(
+        "objective_perturbation", "λ below what its profile needs", BOTH, weak_penalty
+    ),
+    "objective_perturbation/half_the_hessian_noise": Twin(
+        "objective_perturbation", "half of the Hessian's noise", BOTH, half_the_hessian_noise
+    ),
+    "objective_perturbation/no_output_noise": Twin(
+        "objective_perturbation",
+        "the minimum as computed, with nothing to hide it",
+        RUNS_ONLY,
+        no_output_noise,
+    ),
+}
