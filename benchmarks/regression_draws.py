@@ -59,9 +59,12 @@ def fit_seconds(records, repeats=3):
     return min(timed(lambda: fit.fit(records.rows, records.answers)) for _ in range(repeats))
 
 
-def seconds():
+def compile_all():
     small = simulated(100, 3)
-    DiffusedRegression(small[0], n=100, rho=0.5).release(small[1], SeededSource(0))  # compile
+    DiffusedRegression(small[0], n=100, rho=0.5).release(small[1], SeededSource(0))
+
+
+def seconds():
     print(f"{'records':>9} {'d':>4} {'mechanism':>20} {'steps':>7} {'A, s':>8} {'fit, s':>8} {'ratio':>7}")
     for model, records in (simulated(10_000, 10), simulated(50_000, 50), adult()):
         fit = fit_seconds(records)
@@ -101,4 +104,5 @@ def growth():
 
 
 if __name__ == "__main__":
+    compile_all()
     {"seconds": seconds, "stopping": stopping, "growth": growth}[(sys.argv[1:] or ["seconds"])[0]]()
