@@ -154,7 +154,7 @@ def strips(root: Floats, psi: Growth, gamma: float, farthest: float) -> Envelope
 
 def _edges(d: int, psi: Growth, gamma: float, farthest: float) -> Floats:
     """Fine where r^{d−1}e^{γr−ψ} is within e^{−40} of its top, coarse elsewhere."""
-    r = np.linspace(0, farthest, 20001)[1:]
+    r = np.linspace(0, farthest, 4001)[1:]
     f = xlogy(d - 1, r) + gamma * r - psi(r)[0]
     inside = r[f > f.max() - 40]
     low, high = (0.0 if d == 1 else float(inside[0]) / 2), float(inside[-1])
