@@ -53,6 +53,9 @@ PROFILE_FACTOR = {
     "regression_draws": EXACT,
     "tuned_regression": 3.5,  # a logistic gradient is below its bound, and the cap costs 1/16
     "one_regression_sample": 2.3,  # one record's loss is a line, which no bounded range is attained by
+    "polynomial_statistics": EXACT,
+    "polynomial_statistics/substitute": EXACT,
+    "adassp": 1.9,  # three releases are charged one after the other: no record is worst for all
     "objective_perturbation": 1.4,  # its slope is below 1
     "objective_perturbation/substitute": 3.5,  # two slopes are never 1 at once
     "barker": EXACT,

@@ -10,6 +10,7 @@ from discreet.audit.cases_hmm import HMM_CASES
 from discreet.audit.cases_local import LOCAL_CASES
 from discreet.audit.cases_mcmc import MCMC_CASES
 from discreet.audit.cases_median import MEDIAN_CASES
+from discreet.audit.cases_moments import MOMENT_CASES
 from discreet.audit.cases_network import NETWORK_CASES
 from discreet.audit.cases_noise import NOISE_CASES
 from discreet.audit.cases_objective import OBJECTIVE_CASES
@@ -34,5 +35,6 @@ CASES: dict[str, Callable[[], Case]] = {
     **MCMC_CASES,
     **HMM_CASES,
     **OBJECTIVE_CASES,
+    **MOMENT_CASES,
     **LOCAL_CASES,
 }

@@ -11,6 +11,7 @@ from discreet.audit.zoo_hmm import HMM_TWINS
 from discreet.audit.zoo_local import LOCAL_TWINS
 from discreet.audit.zoo_mcmc import MCMC_TWINS
 from discreet.audit.zoo_median import MEDIAN_TWINS
+from discreet.audit.zoo_moments import MOMENT_TWINS
 from discreet.audit.zoo_network import NETWORK_TWINS
 from discreet.audit.zoo_noise import NOISE_TWINS
 from discreet.audit.zoo_objective import OBJECTIVE_TWINS
@@ -29,6 +30,7 @@ TWINS: dict[str, Twin] = {
     **REGRESSION_TWINS,
     **COUNT_TWINS,
     **NETWORK_TWINS,
+    **MOMENT_TWINS,
     **MCMC_TWINS,
     **HMM_TWINS,
     **OBJECTIVE_TWINS,

@@ -147,7 +147,7 @@ def _square(packed: NDArray[np.int64], side: int) -> NDArray[np.int64]:
 
 
 def least_eigenvalue(matrix: NDArray[np.int64]) -> int:
-    """Return the largest integer below λ_min, at least 0, proved by exact elimination: no double is trusted."""
+    """Return the largest integer below λ_min, at least 0, proved by exact elimination, not by doubles."""
     exact: list[list[int]] = matrix.tolist()
     guess, width = int(np.linalg.eigvalsh(matrix.astype(np.float64))[0]), 1
     low = max(0, guess)
