@@ -12,13 +12,14 @@ from discreet.audit.case import Case
 from discreet.audit.profiles import normal
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.mechanisms.adassp import AdaSSP
-from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import default_grid
 from discreet.mechanisms.polynomial_statistics import PolynomialStatistics
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.signed_moments import moment_ball, signed_moments
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.guarantees import GaussianDP
+from discreet.sampling import exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,7 +55,10 @@ def _runs(sigmas: Sequence[Fraction], means: Sequence[int]) -> Runs:
     """Many runs at once, NOT a release: the noise that release adds once, on the entries of one column."""
 
     def run(runs: int, source: Source) -> NDArray[np.float64]:
-        each = [Gaussian(1, s).releases(m, runs, source) for s, m in zip(sigmas, means, strict=True)]
+        each = [
+            exact.normal(source, mean, sigma**2, runs, default_grid(sigma))
+            for sigma, mean in zip(sigmas, means, strict=True)
+        ]
         return np.stack(each, axis=1)
 
     return run
