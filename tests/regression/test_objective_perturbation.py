@@ -1,0 +1,258 @@
+"""Objective perturbation: what calibration proves, how near the minimum is, odd tables, how it reads."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from discreet.audit.cases_objective import Ideal, regression
+from discreet.inference.perturbed_fit_moments import Tilt, moments
+from discreet.inference.perturbed_fit_posterior import reading
+from discreet.inference.regression_coverage import predicted_coverage, records_behind
+from discreet.mechanisms import certified_minimum
+from discreet.mechanisms.certified_minimum import Tilted, curvature, minimum, pairwise
+from discreet.mechanisms.objective_perturbation import ObjectivePerturbation, coarse
+from discreet.models.design import Feature
+from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
+from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
+from discreet.models.regression_records import Records
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Unreachable
+from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.sampling.source import SeededSource
+
+
+def logistic(d, **options):
+    names = tuple(f"x{i}" for i in range(d))
+    return BayesianLogisticRegression(
+        "y", names, norm=1, design=tuple(Feature(name) for name in names), **options
+    )
+
+
+def general(loss, d=2):
+    names = tuple(f"x{i}" for i in range(d))
+    return GeneralizedLinear("y", names, norm=1, loss=loss, design=tuple(Feature(name) for name in names))
+
+
+def imagined(model, n, seed=0):
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(n, len(model.design))) / 2
+    answers = np.where(random.random(n) < expit(rows.sum(axis=1) * 3), 1.0, -1.0)
+    return Records.of(model, rows, answers)
+
+
+TARGETS = [
+    ApproxDP(0.1, 1e-5, relation=ADD_REMOVE),
+    ApproxDP(3, 1e-7, relation=ADD_REMOVE),
+    ApproxDP(1, 1e-5),
+    GaussianDP(0.5, relation=ADD_REMOVE),
+    GaussianDP(0.5),
+    ZeroCDP(0.1),
+    RenyiDP.at(8, 0.5, relation=ADD_REMOVE),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=repr)
+def test_calibration_proves_its_target_and_leaves_little(target):
+    n = 1000 if target.relation is SUBSTITUTE else None
+    found = ObjectivePerturbation.calibrate(logistic(4), n=n, target=target)
+    assert found.guarantee <= target
+    wider = ObjectivePerturbation(
+        found.model,
+        n=n,
+        mu_squared=Fraction(found.mu_squared) * Fraction(102, 100),
+        strength=found.strength,
+        epsilon=found.epsilon,
+        relation=found.relation,
+    )
+    assert not wider.guarantee <= target
+    # The three parts are the whole: Δ²/σ² + (κc²)²/σ_H² + (2·9r/8)²/τ² ≤ μ².
+    moved = 2 if target.relation is SUBSTITUTE else 1
+    spent = found.model.gradient_square(target.relation) / found.variance
+    spent += moved * (Fraction(1, 4) * found.model.bound_square) ** 2 / found.hessian_variance
+    spent += (Fraction(found.tolerance) * Fraction(9, 4)) ** 2 / found.output_variance
+    assert spent <= found.mu_squared
+
+
+def test_lambda_is_near_the_public_rule_although_the_hessian_is_released_too():
+    target = ApproxDP(1, 1e-5, relation=ADD_REMOVE)
+    found = ObjectivePerturbation.calibrate(logistic(4), target=target)
+    rule = 1.25 / (1 + float(found.profile.objective) / 2)
+    assert rule < found.strength < 1.15 * rule
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, SUBSTITUTE])
+def test_losses_of_bounded_bend_are_calibrated_with_the_determinant(relation):
+    n = 1000 if relation is SUBSTITUTE else None
+    target = ApproxDP(1, 1e-5, relation=relation)
+    declared = DeclaredLoss(
+        lambda s, y: np.sqrt(1 + (s - y) ** 2),
+        lambda s, y: (s - y) / np.sqrt(1 + (s - y) ** 2),
+        lambda s, y: (1 + (s - y) ** 2) ** -1.5,
+        1,
+        1,
+    )
+    for loss in (ClippedPoisson(5), declared):
+        found = ObjectivePerturbation.calibrate(general(loss), n=n, target=target)
+        assert found.guarantee <= target
+        with pytest.raises(Unreachable, match="ApproxDP"):
+            ObjectivePerturbation.calibrate(general(loss), n=n, target=GaussianDP(1, relation=relation))
+
+
+def test_pure_promises_are_unreachable():
+    for target in (PureDP(1), ApproxDP(1, 0)):
+        with pytest.raises(Unreachable, match="δ > 0"):
+            ObjectivePerturbation.calibrate(logistic(1), n=5, target=target)
+
+
+# ── the minimum ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def tables():
+    two = logistic(2)
+    far = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 10, axis=0)
+    yield "separable", two, Records.of(two, far, np.sign(far[:, 0]))
+    yield "more columns than rows", logistic(12), imagined(logistic(12), 5)
+    constant = np.column_stack([np.full(40, 0.5), np.linspace(-0.5, 0.5, 40)])
+    yield "constant column", two, Records.of(two, constant, np.tile([1.0, -1.0], 20))
+    yield "empty", two, Records.of(two, np.zeros((0, 2)), np.zeros(0))
+    yield "unknown labels", two, Records.of(two, far, np.zeros(20))
+    counts = general(ClippedPoisson(4))
+    yield "counts", counts, Records.of(counts, far, np.arange(20) % 7)
+
+
+@pytest.mark.parametrize(("name", "model", "records"), list(tables()), ids=[t[0] for t in tables()])
+def test_odd_tables_are_fitted_to_a_proved_tolerance(name, model, records):
+    target = ApproxDP(1, 1e-5, relation=ADD_REMOVE)
+    mechanism = ObjectivePerturbation.calibrate(model, target=target)
+    fit = mechanism.release(records, SeededSource(3), count=records.n)
+    assert np.isfinite(fit.estimate).all()
+    assert np.isfinite(fit.hessian).all()
+    # Against the same minimum in 256-bit balls.
+    tilt, tolerance, grid = np.linspace(-3, 3, model.dimension), 1e-9, Fraction(1, 2**50)
+    problem = Tilted(model, records, mechanism.strength, tilt)
+    quick = np.array(minimum(problem, tolerance, grid), dtype=float) * float(grid)
+    start = np.zeros(model.dimension)
+    with certified_minimum.precision(256):
+        slow = certified_minimum._refined(problem, start, 1e-12)
+    far = np.linalg.norm(quick - np.array([float(x) for x in slow.entries()]))
+    assert far <= tolerance + 1e-11, name
+
+
+def test_doubles_that_prove_too_little_fall_back_on_balls(monkeypatch):
+    model = logistic(2)
+    problem = Tilted(model, imagined(model, 30), 1.5, np.array([1.0, -2.0, 0.5]))
+    grid = Fraction(1, 2**60)
+    fallen = []
+    refined = certified_minimum._refined
+    monkeypatch.setattr(certified_minimum, "_refined", lambda *a: fallen.append(1) or refined(*a))
+    fine = minimum(problem, 1e-16, grid)  # below what doubles resolve
+    coarsely = minimum(problem, 1e-9, grid)
+    assert len(fallen) == 1
+    assert max(abs(a - b) for a, b in zip(fine, coarsely, strict=True)) * grid < 1e-9
+
+
+def test_a_gradient_that_is_off_is_not_certified():
+    model = logistic(2)
+    problem = Tilted(model, imagined(model, 500), 1.5, np.array([1.0, -2.0, 0.5]))
+    w = np.array(minimum(problem, 1e-9, Fraction(1, 2**50)), dtype=float) / 2.0**50
+    assert problem.certified(w, problem.gradient(w), 1e-9)
+    moved = w + np.array([1e-7, 0, 0])
+    assert not problem.certified(moved, problem.gradient(moved), 1e-9)
+
+
+def test_sums_by_halves_are_the_sums():
+    random = np.random.default_rng(2)
+    rows, bends = random.normal(size=(2500, 3)), random.random(2500)
+    assert np.allclose(curvature(rows, bends), (rows * bends[:, None]).T @ rows, rtol=1e-12)
+    assert np.array_equal(pairwise(lambda i, j: np.array([j - i]), 0, 2500), [2500])
+
+
+def test_margins_at_a_coarse_estimate_are_exact():
+    model = logistic(6)
+    rows = imagined(model, 50).rows
+    w = coarse(np.random.default_rng(4).normal(size=7) * 30)
+    exactly = [sum(Fraction(a) * Fraction(b) for a, b in zip(row, w, strict=True)) for row in rows]
+    assert [Fraction(s) for s in rows @ w] == exactly
+
+
+def test_the_release_has_the_law_that_is_audited():
+    # θ̃ of single releases against the batched law of the audit: Kolmogorov–Smirnov, p < 1e-4 by chance with
+    # probability 1e-4; another λ is the negative control.
+    from scipy.stats import ks_2samp
+
+    mechanism = ObjectivePerturbation(
+        regression(1), mu_squared=1, strength=0.5, epsilon=1, relation=ADD_REMOVE
+    )
+    records = Records.of(mechanism.model, np.ones((2, 1)), np.array([1.0, 1.0]))
+    source = SeededSource(9)
+    ours = np.array([mechanism.release(records, source, count=2).estimate[0] for _ in range(150)])
+    rows = [((1.0,), 1.0)] * 2
+    law = Ideal.of(mechanism, rows).runs()(4000, source)
+    assert ks_2samp(ours, law[:, 0]).pvalue > 1e-4
+    other = Ideal(((1.0,), (1.0,)), 1.0, float(mechanism.variance) ** 0.5, 1.0, 1).runs()(4000, source)
+    assert ks_2samp(ours, other[:, 0]).pvalue < 1e-4
+
+
+def test_what_is_refused():
+    model = logistic(2)
+    mechanism = ObjectivePerturbation.calibrate(model, n=30, target=ApproxDP(1, 1e-5))
+    with pytest.raises(ValueError, match="n = 30"):
+        mechanism.release(imagined(model, 31))
+    with pytest.raises(ValueError, match="use Records"):
+        mechanism.release(imagined(logistic(3), 30))
+    with pytest.raises(ValueError, match="hessian_share"):
+        ObjectivePerturbation(model, n=3, mu_squared=1, strength=1.0, epsilon=1, hessian_share=1)
+    with pytest.raises(ValueError, match="above 0"):
+        ObjectivePerturbation(model, n=3, mu_squared=1, strength=math.nan, epsilon=1)
+
+
+# ── the reading ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_release_reads_as_a_posterior_and_says_what_it_was():
+    model = logistic(3)
+    mechanism = ObjectivePerturbation.calibrate(model, n=20_000, target=ApproxDP(3, 1e-5))
+    fit = mechanism.release(imagined(model, 20_000), SeededSource(5))
+    assert (fit.n, fit.seeded, fit.guarantee) == (20_000, True, mechanism.guarantee)
+    assert fit == mechanism.release(imagined(model, 20_000), SeededSource(5))
+    assert not fit.estimate.flags.writeable
+    aware, naive = reading(fit), reading(fit, "naive")
+    assert np.abs(aware.mean()[:3] - 3).max() < 0.5
+    assert (aware.variance() > naive.variance()).all()
+    assert aware.caution is None
+    with pytest.raises(ValueError, match="noise_aware or naive"):
+        reading(fit, "wrong")
+
+
+def test_too_little_data_is_read_with_caution():
+    model = logistic(5)
+    mechanism = ObjectivePerturbation.calibrate(model, target=ApproxDP(0.3, 1e-5, relation=ADD_REMOVE))
+    fit = mechanism.release(imagined(model, 1500), SeededSource(5), count=1500)
+    assert "expected to hold" in reading(fit).caution
+    assert 500 < records_behind(model, fit.estimate, fit.hessian) < 4000
+
+
+def test_predicted_coverage_is_good_with_much_data_and_noise_left_out_spoils_it():
+    # 100 replicates of 6 weights: a standard error of about 0.015; [0.85, 0.95] fails by chance below 1e-3.
+    model = logistic(5)
+    found = ObjectivePerturbation.calibrate(model, target=ApproxDP(1, 1e-5, relation=ADD_REMOVE))
+    tilt = Tilt(
+        found.strength,
+        math.sqrt(found.variance),
+        math.sqrt(found.hessian_variance),
+        float(1 / model.strength),
+    )
+    assert 0.85 < predicted_coverage(model, 50_000, tilt) < 0.95
+    assert predicted_coverage(model, 300, tilt, replicates=30) < 0.95
+
+
+def test_moments_are_the_normal_posterior_where_the_hessian_is_known():
+    tilt = Tilt(strength=2.0, noise=3.0, hessian_noise=1e-6, prior=4.0)
+    hessian, estimate = np.array([[30.0, 5.0], [5.0, 20.0]]), np.array([1.0, -2.0])
+    mean, covariance = moments(estimate, hessian, tilt)
+    spread = np.linalg.inv(hessian + 9 * np.eye(2))
+    expected = np.linalg.inv(np.eye(2) / 4 + hessian @ spread @ hessian)
+    assert np.allclose(covariance, expected, rtol=1e-5)
+    assert np.allclose(mean, expected @ hessian @ spread @ (hessian + 2 * np.eye(2)) @ estimate, rtol=1e-5)
