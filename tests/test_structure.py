@@ -33,7 +33,17 @@ LAYERS = {
     "report": {"privacy", "families", "models", "release"},
     "planning": {"privacy", "sampling", "families", "models", "mechanisms", "inference"},
 }
-LAYERS["cli"] = {*LAYERS, "local", "privatise", "receipts", "release", "certificate"}  # all meet here
+# estimators take arrays instead of a table, and pay as privatise does
+LAYERS["learn"] = {*LAYERS["planning"], "ledger", "privatise", "receipts"}
+LAYERS["cli"] = {
+    *LAYERS,
+    "local",
+    "tiers",
+    "privatise",
+    "receipts",
+    "release",
+    "certificate",
+}  # all meet here
 # Left of the release: where private rows are read and budgets are spent.
 PRIVATE_SIDE = {"tables", "statistics", "ledger", "privatise", "local", "tiers", "chains"}
 PUBLIC_SIDE = [

@@ -35,11 +35,15 @@ _HOME = {
     "RandomizedResponse "
     "KaryRandomizedResponse Exponential ContinuousExponential PermuteAndFlip ReportNoisyMax "
     "SmoothSensitivityMedian ProposeTestRelease SampleAndAggregate "
-    "TwoProfileBit OneBitCluster SmoothOneBit SmoothCategorical",
+    "TwoProfileBit OneBitCluster SmoothOneBit SmoothCategorical "
+    "ObjectivePerturbation PolynomialStatistics TunedRegression DiffusedRegression ConcentratedRegression "
+    "DirectRegression OneRegressionSample AdaSSP",
     "models.naive_bayes": "NaiveBayes",
     "models.bayes_net": "BayesianNetwork",
     "models.mixture": "Mixture",
     "models.hidden_markov": "HiddenMarkov",
+    "models.generalized_linear": "GeneralizedLinear BayesianLogisticRegression",
+    "models.margin_losses": "Logistic ClippedPoisson DeclaredLoss",
     "privacy.profiles": "ProfileGraph",
     "sampling.source": "SystemSource SeededSource",
 }
