@@ -35,17 +35,10 @@ LAYERS = {
 }
 # estimators take arrays instead of a table, and pay as privatise does
 LAYERS["learn"] = {*LAYERS["planning"], "ledger", "privatise", "receipts"}
-LAYERS["cli"] = {
-    *LAYERS,
-    "local",
-    "tiers",
-    "privatise",
-    "receipts",
-    "release",
-    "certificate",
-}  # all meet here
+# and here all meet
+LAYERS["cli"] = {*LAYERS, "local", "tiers", "privatise", "receipts", "release", "certificate"}
 # Left of the release: where private rows are read and budgets are spent.
-PRIVATE_SIDE = {"tables", "statistics", "ledger", "privatise", "local", "tiers", "chains"}
+PRIVATE_SIDE = {"tables", "statistics", "ledger", "privatise", "local", "tiers", "chains", "learn"}
 PUBLIC_SIDE = [
     "release.py",
     "release_json.py",
