@@ -233,12 +233,12 @@ def _(model: GeneralizedLinear) -> str:
 
 def audits(release: Release) -> list[str]:
     """Name the audit cases that attack this mechanism; `discreet audit` runs them."""
+    further = _FURTHER.get((release.mechanism, release.relation.value), [])
     if release.mechanism in _OWN:
-        return [release.mechanism]
+        return [release.mechanism, *further]
     named = dict(release.parameters)
     detail = str(named["noise"]) if "noise" in named else _AUDITED.get(release.model.name)
     first = [f"{release.mechanism}/{detail}"] if detail else []
-    further = _FURTHER.get((release.mechanism, release.relation.value), [])
     return [name for name in first if name not in _NOT_AUDITED] + further
 
 
@@ -257,10 +257,15 @@ _OWN = {  # their case bears their name
     "diffused_regression",
     "concentrated_regression",
     "tuned_regression",
+    "one_regression_sample",
+    "objective_perturbation",
+    "polynomial_statistics",
 }
 _NOT_AUDITED = {"one_posterior_sample/binomial"}
 _FURTHER = {
     ("direct", "add_remove"): ["direct/add_remove"],
     ("noisy_statistics", "add_remove"): ["noisy_statistics/add_remove"],
     ("noisy_counts", "add_remove"): ["noisy_counts/add_remove"],
+    ("objective_perturbation", "substitute"): ["objective_perturbation/substitute"],
+    ("polynomial_statistics", "substitute"): ["polynomial_statistics/substitute"],
 }

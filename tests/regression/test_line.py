@@ -107,6 +107,7 @@ def test_the_straight_line(name, relation, rows, ledgers, tmp_path):
     assert loaded.model.design == release.model.design
     assert (tmp_path / name / "posterior.nc").exists()
     assert "weight in predicting" in (tmp_path / name / "report.html").read_text()
+    assert audits(release)
     assert set(audits(release)) <= set(CASES)
     words = " ".join(certificate_text(release.certificate()).split())
     assert "the norm 1.5, to which longer rows are scaled down" in words
