@@ -188,7 +188,7 @@ def usual_balance(model: GeneralizedLinear, relation: Relation) -> float:
 
 
 def _refuse_loss(model: Any, quadratic: tuple[float, float] | None) -> None:  # noqa: ANN401
-    if isinstance(model.loss, Logistic) == (quadratic is None):
+    if isinstance(model.loss, Logistic) and quadratic is None:
         return
     if quadratic is not None and model.loss.name == "declared":
         slope, bend = quadratic
