@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.families.family import root_above
 from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.inference.linear_normal import read
 from discreet.learn.declared import Scale, norm_of
 from discreet.learn.private import PrivateEstimator, array
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.sampling.source import Source
 
 CONSTANT = 0.5  # the intercept's column, beside features of length 1 and an answer in [−1, 1]
-SHAPE, SCALE = 3, 0.2  # σ² ~ IG, of mean 1/10 for answers in [−1, 1]
+SHAPE, SCALE = 2, 0.05  # σ² ~ IG, of mean 1/20 for answers in [−1, 1]
 
 
 @final
@@ -101,7 +100,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         )
         self.guarantee_, self.mechanism_, self.target_ = ready.guarantee, ready, target
         self.seeded_ = source.seeded
-        self.posterior_ = read(self.released_, model)
+        self.posterior_ = self.released_.posterior(law="normal")
         self._weights()
 
     def _refuse_texts(self, y: Any) -> None:  # noqa: ANN401
@@ -117,7 +116,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         return Scale.of(self.answers, 1)
 
     def _model(self, columns: int) -> BayesianLinearRegression:
-        """σ² ~ IG(3, 1/5), w ~ N(0, σ²/P), P so that ‖w‖ is about radius at the mean of σ²."""
+        """σ² ~ IG(2, 1/20), w ~ N(0, σ²/P), P so that ‖w‖ is about radius at the mean of σ²."""
         d = columns + bool(self.intercept)
         guess = sqrt(columns) / 2 if self.radius is None else float(self.radius)
         if not 0 < guess < np.inf:
@@ -136,7 +135,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _weights(self) -> None:
         """Rewrite E w in units of the columns and answers as given."""
-        w, d = self.posterior_.mean(), self.n_features_in_
+        w, d = self.posterior_.mean()[:-1], self.n_features_in_
         half, centre = self._answer.half[0], self._answer.centre[0]
         coefficients, shift = self._scale.unscaled(half * w[:d] / self._length)
         self.coef_ = array(coefficients)
@@ -146,6 +145,11 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def predict(self, X: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401 - one or two arrays
         """E[y | x] for rows scaled as in fit; with return_std also the deviation of y, w's included."""
         check_is_fitted(self)
-        mean, deviation = self.posterior_.predicted(self._rows(self._columns(X)))
+        rows, theta = self._rows(self._columns(X)), self.posterior_.mean()
         half, centre = self._answer.half[0], self._answer.centre[0]
-        return (centre + half * mean, half * deviation) if return_std else centre + half * mean
+        mean = centre + half * (rows @ theta[:-1])
+        if not return_std:
+            return mean
+        draws = self.posterior_.draws.reshape(-1, len(theta))[:, :-1]
+        spread = np.einsum("ij,jk,ik->i", rows, np.atleast_2d(np.cov(draws.T)), rows)
+        return mean, half * np.sqrt(theta[-1] + spread)
