@@ -183,9 +183,9 @@ def test_counts_and_declared_losses(rows, ledgers, tmp_path):
 
 @pytest.mark.parametrize("name", ["objective_perturbation", "polynomial_statistics", "tuned"])
 def test_hard_data(name, ledgers):
-    """Separable answers, fewer rows than weights, one row, labels that nobody declared, and nobody at all."""
-    separable = people(60).assign(ill=lambda x: x.age > 50)
-    cases = (separable, people(3), people(1), people(50).assign(risk="neither"))
+    """Separable answers, fewer rows than weights, labels that nobody declared, and nobody at all."""
+    separable = people(60).assign(risk=lambda x: np.where(x.age > 50, "high", "low"))
+    cases = (separable, people(3), people(50).assign(risk="neither"))
     for rows in cases:
         model = BayesianLogisticRegression("risk", FEATURES, norm=1.5, radius=5, labels=("low", "high"))
         table = Table.open(rows, schema=SCHEMA)

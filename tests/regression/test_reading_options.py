@@ -17,8 +17,8 @@ from discreet.tables.table import Table
 SHORT = Plan(chains=2, draws=50, thin=2, burn=200)
 
 
-@pytest.fixture
-def release(tmp_path):
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
     rng = np.random.default_rng(1)
     x = rng.uniform(-1, 1, 400)
     rows = pd.DataFrame({"one": 1.0, "x": x, "y": 0.5 * x + 0.2 * rng.normal(size=400), "z": x > 0})
@@ -26,7 +26,7 @@ def release(tmp_path):
         rows, schema={"one": Bounded(0, 1), "x": Bounded(-1, 1), "y": Bounded(-2, 2), "z": Binary()}
     )
     line = BayesianLinearRegression([0, 0], np.eye(2).tolist(), shape=3, scale=2, radius=2)
-    with Ledger.open(tmp_path / "b.db", budget=ApproxDP(40, 1e-3)) as ledger:
+    with Ledger.open(tmp_path_factory.mktemp("ledger") / "b.db", budget=ApproxDP(40, 1e-3)) as ledger:
 
         def made(columns, model, **ask):
             return privatise(
