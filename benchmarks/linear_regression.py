@@ -1,0 +1,199 @@
+"""Linear regression on real data: R² of test rows beside OLS, AdaSSP and diffprivlib; coverage besides.
+
+python benchmarks/linear_regression.py [--seeds 20] [--peers] [--coverage 40]
+(ε, 1e-5), SUBSTITUTE, four fifths of the rows to train on, other splits for each seed. diffprivlib (pure ε)
+runs in an environment of its own, on the same splits and bounds: `--peers` makes it once.
+"""
+
+import argparse
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from tables import NEEDED, ONE_THREAD
+
+import discreet as dc
+from discreet.datasets import abalone
+from discreet.mechanisms.adassp import AdaSSP
+from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.sampling.source import SeededSource
+
+EPSILONS = (0.1, 0.3, 1, 3, 10)
+DELTA = 1e-5
+CONSTANT, RADIUS, GUESS = 0.5, 2, 1.5  # the intercept's column, the ball of (x, y), a guess of ‖w‖: public
+# Ranges of adults in clinical use, chosen without a look at the minima and maxima of these rows, which are
+# well known all the same: age, sex (1, 2), body mass index, blood pressure, three cholesterols, their ratio,
+# log triglycerides, glucose. The answer's range, 25 to 346, is in scikit-learn's documentation.
+CLINICAL = [
+    (18, 80),
+    (1, 2),
+    (15, 45),
+    (60, 140),
+    (90, 310),
+    (30, 250),
+    (20, 100),
+    (1, 10),
+    (3, 6.5),
+    (50, 130),
+]
+# In units of 200 mm and 200 g, as UCI describes the measurements; rings up to 30.
+SHELLS = {
+    "length": (0, 1),
+    "diameter": (0, 1),
+    "height": (0, 1.5),
+    "whole_weight": (0, 3),
+    "shucked_weight": (0, 2),
+    "viscera_weight": (0, 1),
+    "shell_weight": (0, 1.5),
+}
+
+
+def scaled(x, bounds):
+    low, high = np.array(bounds, dtype=float).T
+    return np.clip((x - (low + high) / 2) / ((high - low) / 2), -1, 1)
+
+
+def diabetes():
+    from sklearn.datasets import load_diabetes  # noqa: PLC0415
+
+    x, y = load_diabetes(return_X_y=True, scaled=False)
+    return scaled(x, CLINICAL), scaled(y, (25, 346))
+
+
+def shells():
+    columns = abalone(*SHELLS, "sex", "rings")
+    numbers = scaled(np.column_stack([columns[name] for name in SHELLS]), list(SHELLS.values()))
+    sexes = np.column_stack([columns["sex"] == sex for sex in "FIM"])
+    return np.column_stack([numbers, sexes]), scaled(columns["rings"], (0, 30))
+
+
+TASKS = {"diabetes": diabetes, "abalone": shells}
+
+
+def family(d):
+    """σ² ~ IG(3, 1/5) and ‖w‖ about GUESS."""
+    precision = 0.1 * d / GUESS**2
+    return dc.BayesianLinearRegression([0] * d, (precision * np.eye(d)).tolist(), 3, 0.2, RADIUS)
+
+
+def least_squares(x, y, *_):
+    return np.linalg.lstsq(x, y, rcond=None)[0]
+
+
+def adassp(x, y, target, source):
+    model = family(x.shape[1])
+    made = AdaSSP.calibrate(model, n=len(y), target=target)
+    return made.release(model.statistic(np.column_stack([x, y])), source).weights
+
+
+def read(reading):
+    def weights(x, y, target, source):
+        model = family(x.shape[1])
+        made = NoisyStatistics.calibrate(model, n=len(y), target=target, noise="gaussian")
+        released = made.release(model.statistic(np.column_stack([x, y])), source)
+        return released.posterior(reading=reading).mean()[:-1]
+
+    return weights
+
+
+METHODS = {"OLS": least_squares, "AdaSSP": adassp, "noise-aware": read("noise_aware"), "naive": read("naive")}
+
+
+def score(x, y, w, mean):
+    return 1 - np.sum((y - x @ w) ** 2) / np.sum((y - mean) ** 2)
+
+
+def splits(y, seeds):
+    for seed in range(seeds):
+        order = np.random.default_rng(seed).permutation(len(y))
+        yield seed, order[: len(y) * 4 // 5], order[len(y) * 4 // 5 :]
+
+
+def run(task, seeds, peers):
+    features, y = TASKS[task]()
+    x = np.column_stack([features, np.full(len(y), CONSTANT)])
+    print(f"\n{task}: {len(y)} rows, {features.shape[1]} columns; R² of test rows, median (worst) of {seeds}")
+    print(f"{'':14s}" + "".join(f"{f'ε = {epsilon:g}':>18s}" for epsilon in EPSILONS))
+    for name, method in METHODS.items():
+        found = [
+            [
+                score(x[test], y[test], method(x[train], y[train], goal, SeededSource(seed)), y[train].mean())
+                for seed, train, test in splits(y, seeds)
+            ]
+            for goal in [dc.ApproxDP(epsilon, DELTA) for epsilon in EPSILONS[: 1 if name == "OLS" else None]]
+        ]
+        show(name, found)
+    if peers:
+        show("diffprivlib", beside(features, y, seeds))
+
+
+def show(name, found):
+    cells = "".join(f"{np.median(row):10.3g} ({np.min(row):6.2g})" for row in found)
+    print(f"{name:14s}{cells}", flush=True)
+
+
+def beside(features, y, seeds):
+    """diffprivlib's R² on the same splits, in the environment that tables.py --peers keeps."""
+    import sys  # noqa: PLC0415
+    import venv  # noqa: PLC0415
+
+    home = Path(tempfile.gettempdir()) / "discreet-peers"
+    python = home / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    if not (home / "ready").exists():
+        venv.create(home, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *NEEDED], check=True)  # noqa: S603
+        (home / "ready").touch()
+    trains = np.zeros((seeds, len(y)), bool)
+    for seed, train, _ in splits(y, seeds):
+        trains[seed, train] = True
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(Path(folder) / "task.npz", features=features, answers=y, trains=trains, epsilons=EPSILONS)
+        code = [python, Path(__file__).with_name("linear_regression_peers.py"), Path(folder) / "task.npz"]
+        ran = subprocess.run(code, check=True, capture_output=True, text=True, env=ONE_THREAD)  # noqa: S603
+    return json.loads(ran.stdout)
+
+
+def coverage(worlds):
+    """Shares of 90 % intervals that hold the truth, weights and σ² drawn from the prior, eight columns."""
+    d = 8
+    model = dc.BayesianLinearRegression([0] * d, (0.5 * np.eye(d)).tolist(), 4, 0.3, 2.5)
+    print(f"\ncoverage of 90 % intervals, {worlds} worlds, d = {d}: weights, σ²; naive weights, σ²")
+    for n in (500, 5000, 50_000):
+        for epsilon in (0.1, 1, 10):
+            made = NoisyStatistics.calibrate(model, n=n, target=dc.ApproxDP(epsilon, DELTA), noise="gaussian")
+            hits = np.mean([covered(model, made, n, seed) for seed in range(worlds)], axis=0)
+            print(f"n = {n:6d}, ε = {epsilon:4g}: " + " ".join(f"{hit:6.3f}" for hit in hits), flush=True)
+
+
+def covered(model, made, n, seed):
+    rng = np.random.default_rng(seed)
+    variance = 0.3 / rng.gamma(4)
+    w = rng.normal(size=model.dimension) * np.sqrt(variance / 0.5)
+    x = rng.uniform(-1, 1, size=(n, model.dimension - 1)) * np.linspace(0.4, 1, model.dimension - 1)
+    x = np.column_stack([x, np.full(n, 0.5)])
+    y = x @ w + rng.normal(size=n) * np.sqrt(variance)
+    released = made.release(model.statistic(np.column_stack([x, y])), SeededSource(seed))
+    truth, out = np.append(w, variance), []
+    for reading in ("noise_aware", "naive"):
+        low, high = released.posterior(reading=reading).interval(0.9).T
+        hit = (low < truth) & (truth < high)
+        out += [hit[:-1].mean(), hit[-1]]
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--coverage", type=int, default=0)
+    given = parser.parse_args()
+    for task in TASKS:
+        run(task, given.seeds, given.peers)
+    if given.coverage:
+        coverage(given.coverage)
+
+
+if __name__ == "__main__":
+    main()
