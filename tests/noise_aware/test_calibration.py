@@ -119,20 +119,20 @@ def counts_pit(rows, theta, prior):
 @pytest.mark.parametrize(("n", "epsilon"), SETTINGS)
 @pytest.mark.parametrize("private", [False, True], ids=["n public", "n private"])
 def test_counts_are_calibrated(n, epsilon, private):
-    """1000 replicates of 4 cells: a standard error of 0.95 %, so 87–93 % is three; KS at 1e-4."""
-    prior, rng, replicates = DirichletCategorical(ALPHA), np.random.default_rng(7), 1000
+    """As above, of 4 cells. Short chains cover less, by about 90/ESS per cent: longer ones in benchmarks."""
+    prior, rng, replicates = DirichletCategorical(ALPHA), np.random.default_rng(7), REPLICATES
     law = NoiseLaw("discrete_laplace", (1 if private else 2) / epsilon)
     run, pit, naive = Run(prior, None if private else n, law), [], 0
     for i, theta in enumerate(rng.dirichlet(ALPHA, replicates)):
         size = int(rng.integers(0, 2 * n)) if private else n
         noisy = rng.multinomial(size, theta) + simulated.discrete_laplace(rng, law.scale, 4)
-        rows = run.chain(noisy.astype(np.float64), i, 120, burn=150, thin=6)
+        rows = run.chain(noisy.astype(np.float64), i, 200)
         pit.append(counts_pit(rows, theta[0], prior))
         if not private and i < 300:
             low, high = prior.update(prior.project(noisy, n), n).interval(0.9)[0]
             naive += bool(low <= theta[0] <= high)
     pit = np.array(pit)
-    assert 0.87 <= covered(pit) <= 0.93
+    assert 0.88 <= covered(pit) <= 0.92
     assert kstest(pit, "uniform").pvalue > LEVEL
     if not private and (n, epsilon) in NOISY:
         assert naive < 240
