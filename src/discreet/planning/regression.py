@@ -23,7 +23,7 @@ from discreet.planning.refusal import Refusal
 from discreet.planning.regression_prediction import RegressionPlan, RegressionPrediction, standard_error
 from discreet.planning.regression_worlds import missed, worlds
 from discreet.privacy.certified import PrecisionError
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +50,7 @@ def plan_regression(
     *,
     truth: ArrayLike | None = None,
     public_sample: ArrayLike | None = None,
+    mechanisms: Sequence[str] | None = None,
     level: float = 0.9,
     rank_by: str = "error",
     replicates: int | None = None,
@@ -67,7 +68,7 @@ def plan_regression(
     imagined = worlds(model, used, truth=truth, public_sample=public_sample, replicates=0, seed=seed)
     count = _replicates(used, imagined.model.dimension) if replicates is None else replicates
     imagined = replace(imagined, replicates=count)
-    ready, refused = _calibrated(candidates(imagined.model, used, target))
+    ready, refused = _calibrated(candidates(imagined.model, used, target, mechanisms))
     exact, *rows = predicted([None, *ready], imagined, level, reading)
     return RegressionPlan(
         model=imagined.model,
@@ -103,9 +104,14 @@ def _rank(criterion: str, row: RegressionPrediction) -> tuple[float, str]:
 
 
 def candidates(
-    model: GeneralizedLinear, n: int, target: Guarantee
+    model: GeneralizedLinear, n: int, target: Guarantee, mechanisms: Sequence[str] | None = None
 ) -> list[tuple[str, Callable[[], Mechanism]]]:
-    """Every mechanism by the name that `privatise` takes, with its calibration still to be run."""
+    """Mechanisms, all unless named, as `privatise` calls them; their calibration is still to be run."""
+    asked = tuple(OF_REGRESSIONS if mechanisms is None else mechanisms)
+    if not set(asked) <= set(OF_REGRESSIONS):
+        raise ValueError(
+            f"mechanisms of a regression are {', '.join(OF_REGRESSIONS)}; got {', '.join(asked)}"
+        )
     size = None if target.relation is ADD_REMOVE else n
 
     def of(kind: Any) -> Callable[[], Mechanism]:  # noqa: ANN401
@@ -113,7 +119,7 @@ def candidates(
         found: Callable[[], Mechanism] = partial(kind.calibrate, model, n=size, target=target, **capped)
         return found
 
-    return [(name, of(MECHANISMS[home])) for name, home in OF_REGRESSIONS.items()]
+    return [(name, of(MECHANISMS[OF_REGRESSIONS[name]])) for name in asked]
 
 
 def _calibrated(
@@ -123,7 +129,7 @@ def _calibrated(
     for name, calibrate in steps(offered, "calibrating"):
         try:
             ready.append((name, calibrate()))
-        except (Unreachable, NotProved, PrecisionError) as error:
+        except (ValueError, PrecisionError) as error:  # Unreachable, NotProved, or not for such a loss
             refused.append(Refusal(name, str(error)))
     return ready, tuple(refused)
 
