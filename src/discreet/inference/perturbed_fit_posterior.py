@@ -9,6 +9,7 @@ import numpy as np
 from discreet.inference.coefficients import NormalCoefficients
 from discreet.inference.perturbed_fit_moments import Tilt, moments
 from discreet.inference.regression_coverage import LEAST, predicted_coverage, records_behind
+from discreet.inference.standard_design import shape_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ def reading(fit: PerturbedFit, reading: str = "noise_aware") -> NormalCoefficien
 
 def noise_aware(fit: PerturbedFit) -> NormalCoefficients:
     """E w and Cov w given θ̃ and H̃, with a caution where its intervals are not expected to hold."""
-    mean, covariance = moments(fit.estimate, fit.hessian, Tilt.of(fit))
+    mean, covariance = moments(fit.estimate, fit.hessian, shape_at(fit.model, fit.estimate), Tilt.of(fit))
     return NormalCoefficients(fit.model, mean, covariance, caution(fit), "noise_aware")
 
 

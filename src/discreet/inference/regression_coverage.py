@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet.inference.perturbed_fit_moments import Tilt, moments, symmetric_noise
+from discreet.inference.standard_design import ROWS, shape_at, standard_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.models.margin_losses import Floats
 
-ROWS = 1000  # imagined; more records weigh more instead
 REPLICATES = 100
 NEWTON, SHORTEST, CLOSE = 50, 2.0**-16, 1e-6  # steps, the shortest of them, and ‖∇‖ at the end over the first
 LEVEL = 0.9
@@ -41,25 +41,15 @@ def predicted_coverage(
 @lru_cache(maxsize=256)
 def _predicted(model: GeneralizedLinear, n: int, tilt: Tilt, replicates: int, seed: int) -> float:
     random = np.random.default_rng(seed)
-    rows = standard_rows(model, min(max(n, 1), ROWS), random)
+    rows = standard_rows(model, min(max(n, 1), ROWS), random)  # more records weigh more instead
     held = []
     for _ in range(replicates):
         weights = random.standard_normal(model.dimension) * np.sqrt(tilt.prior)
         estimate, hessian = imagined(model, rows, n, weights, tilt, random)
-        mean, covariance = moments(estimate, hessian, tilt)
+        mean, covariance = moments(estimate, hessian, shape_at(model, estimate), tilt)
         reach = ndtri((1 + LEVEL) / 2) * np.sqrt(np.diag(covariance))
         held.append(np.mean(np.abs(weights - mean) <= reach))
     return float(np.mean(held))
-
-
-def standard_rows(model: GeneralizedLinear, size: int, random: np.random.Generator) -> Floats:
-    """Rows uniform in the ball of the norm, the constant last."""
-    d = len(model.design)
-    ways = random.standard_normal((size, d))
-    lengths = float(model.norm) * random.random((size, 1)) ** (1 / d)
-    rows = np.full((size, model.dimension), float(model.constant))
-    rows[:, :d] = ways / np.linalg.norm(ways, axis=1, keepdims=True) * lengths
-    return rows
 
 
 def imagined(  # noqa: PLR0917 - what a fit is made of
@@ -109,6 +99,5 @@ def solved(
 
 def records_behind(model: GeneralizedLinear, estimate: Floats, hessian: Floats) -> int:
     """Guess a private n from the released Hessian: the n at which the public design would have its trace."""
-    rows = standard_rows(model, ROWS, np.random.default_rng(0))
-    each = model.loss.bend(rows @ estimate, np.ones(len(rows))) @ np.sum(rows**2, axis=1) / len(rows)
+    each = np.trace(shape_at(model, estimate))
     return max(1, round(float(np.trace(hessian)) / max(float(each), 1e-300)))
