@@ -193,6 +193,18 @@ def test_langevin_and_rejection_draw_nearly_the_same():
     assert isinstance(other.guarantee, ApproxDP)
 
 
+@pytest.mark.parametrize("sampler", ["rejection", "proximal"])
+def test_samplers_that_are_near_exact_meet_an_approximate_target_too(sampler):
+    target = ApproxDP(1, DELTA)
+    draw = TunedRegression.calibrate(MODEL, n=200, target=target, sampler=sampler)
+    assert draw.guarantee <= target
+    assert isinstance(draw.guarantee, ApproxDP)
+    square = MODEL.gradient_square(SUBSTITUTE) * draw.weight**2
+    spent = exact_draw(square, draw.strength)
+    assert spent.delta(1) < draw.guarantee.slack  # rounding, or total variation, is paid for
+    assert spent.mu > 0.999 * allowed(target).mu
+
+
 def test_separable_data_a_constant_column_and_more_columns_than_rows_are_no_trouble():
     wide = BayesianLogisticRegression(
         "y", [f"x{i}" for i in range(30)], norm=1, design=tuple(Feature(f"x{i}") for i in range(30))
