@@ -108,7 +108,7 @@ def held_out(log: EventLog, rows: Sequence[Sequence[Any]], path: Path) -> Path:
                 _agreement(agree, mine, ink)
     splits = len({row[3] for row in rows})
     likelihood.set_ylabel(f"held-out log-likelihood a record\n(mean ± sd over {splits} splits)")
-    likelihood.set_title(f"{log.origin}: bars are splits, shaded is from worst to best chain", fontsize=10)
+    likelihood.set_title(f"{log.origin}\nbars are splits, shaded is from worst to best chain", fontsize=9)
     agree.set(xscale="log", xlabel="total ε (pure DP, substitution)", ylim=(0, 1.05))
     agree.set_ylabel("cells on which\ntwo chains agree\n(each split)")
     legend_beside(figure, likelihood)
