@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -10,13 +11,19 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.experiments.glm_chain import within
 from discreet.experiments.thesis_figure import COLOURS
 from discreet.inference.conjugate import posterior
+from discreet.mechanisms.one_regression_sample import OneRegressionSample
+from discreet.mechanisms.perturbed_fit import PerturbedFit
 from discreet.mechanisms.potential import Potential
 from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
 from discreet.mechanisms.regression_draw import RegressionDraw, simulate
+from discreet.models.margin_losses import Floats  # noqa: TC001 - of an alias
 from discreet.models.signed_moments import signed_moments
+from discreet.privacy.certified import largest
 from discreet.privacy.guarantee import SUBSTITUTE, NotProved, Unreachable
+from discreet.privacy.guarantees import BoundedRange
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
@@ -25,13 +32,15 @@ if TYPE_CHECKING:
     from discreet.experiments.glm_data import Split, Task
     from discreet.inference.coefficients import Coefficients
     from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
     from discreet.models.regression_records import Records
     from discreet.privacy.guarantee import Guarantee
 
 NOT_PRIVATE = "not_private"
 LEAST = 1e-12  # a probability that no likelihood goes below
+DELTA = 1e-5
+NEAR_ONE = 1 + 1e-6  # an order that stands for the limit 1
 Score = tuple[float, float]  # error, negative log-likelihood
+Make = Callable[[int], Any]  # n ↦ a mechanism, or None
 
 
 @final
@@ -56,15 +65,19 @@ STYLES = {
 }
 
 
-def scores(task: Task, method: str, target: Guarantee | None, seeds: range) -> Iterator[Score]:
-    """One score a seed; none where the mechanism cannot meet the target."""
+def scores(task: Task, make: Make | None, seeds: range) -> Iterator[Score]:
+    """One score a seed of the mechanism that `make` gives for n; without one, of what nobody may release."""
     for split, mine in _splits(task, seeds):
-        if target is None:
-            yield drawn(minimum(split.records, task.model), split)
+        if make is None:
+            yield drawn(bottom(_exact(split)), split)
             continue
-        ready = calibrated(method, task.model, split.records.n, target)
+        ready = make(split.records.n)
         if ready is not None:
             yield from released_scores(ready, split, mine)
+
+
+def _exact(split: Split) -> Potential:
+    return Potential(split.records, split.model.loss, Fraction(1), split.model.strength)
 
 
 def _splits(task: Task, seeds: range) -> Iterator[tuple[Split, range]]:
@@ -76,7 +89,7 @@ def _splits(task: Task, seeds: range) -> Iterator[tuple[Split, range]]:
 
 
 @cache
-def calibrated(method: str, model: GeneralizedLinear, n: int, target: Guarantee) -> Any:  # noqa: ANN401
+def calibrated(method: str, model: GeneralizedLinear, target: Guarantee, n: int) -> Any:  # noqa: ANN401
     """Return the mechanism, or None if no knob of it meets the target.
 
     Under ADD_REMOVE n is private, and the draws get a round public cap above it.
@@ -92,6 +105,18 @@ def calibrated(method: str, model: GeneralizedLinear, n: int, target: Guarantee)
         return None
 
 
+@cache
+def tempered(model: GeneralizedLinear, order: float, epsilon: float, n: int) -> OneRegressionSample:
+    """Return one posterior sample by the exact curve of a bounded range: order 0 is (ε, δ), near 1 is KL."""
+    whole = float(OneRegressionSample(model, n=n, rho=1).ideal.loss)
+
+    def holds(rho: float) -> bool:
+        law = BoundedRange(whole * rho)
+        return law.renyi(max(order, NEAR_ONE)) <= epsilon if order else law.delta(epsilon) <= DELTA
+
+    return OneRegressionSample(model, n=n, rho=largest(holds, 1.0, bits=24))
+
+
 def round_above(n: int) -> int:
     """Return n rounded up to two digits: a cap that a public guess would give."""
     unit: int = 10 ** max(0, len(str(n)) - 2)
@@ -99,14 +124,21 @@ def round_above(n: int) -> int:
 
 
 def released_scores(ready: Any, split: Split, seeds: range) -> Iterator[Score]:  # noqa: ANN401
-    """Release once a seed, and predict the rows that were held out; draws share one pass over the records."""
-    if isinstance(ready, RegressionDraw):
-        for w in simulate(ready, split.records, len(seeds), SeededSource(seeds.start)):
+    """Release once a seed, and predict the rows that were held out; draws share one pass over the records.
+
+    A perturbed fit predicts by θ̃: its noise-aware mean is pulled to 0 wherever the noisy Hessian does not
+    tell curvature from none, and on real rows that is where much of what θ̃ knows lies.
+    """
+    draws: Any = {OneRegressionSample: sampled}.get(type(ready), simulate)
+    if isinstance(ready, RegressionDraw | OneRegressionSample):
+        for w in draws(ready, split.records, len(seeds), SeededSource(seeds.start)):
             yield drawn(w, split)
         return
     value = split.records if ready.reads == "records" else signed_moments(split.model, *split.train)
     for seed in seeds:
-        yield averaged(posterior(ready.release(value, SeededSource(seed))), split)
+        release = ready.release(value, SeededSource(seed))
+        reading = "naive" if isinstance(release, PerturbedFit) else "noise_aware"
+        yield averaged(posterior(release, reading=reading), split)
 
 
 def drawn(w: Floats, split: Split) -> Score:
@@ -125,10 +157,17 @@ def averaged(found: Coefficients, split: Split) -> Score:
     return float(np.mean(right <= 0.5)), float(-np.mean(np.log(np.maximum(right, LEAST))))
 
 
-def minimum(records: Records, model: GeneralizedLinear, tolerance: float = 1e-8) -> Floats:
-    """Argmin Σφ + (d/2R²)‖w‖² by damped Newton: what nobody may release."""
-    potential = Potential(records, model.loss, Fraction(1), model.strength)
-    w = np.zeros(model.dimension)
+def sampled(ready: OneRegressionSample, records: Records, size: int, source: SeededSource) -> Floats:
+    """Draw as the mechanism would, where its exact sampler takes too long."""
+    model = ready.model
+    potential = Potential(records, model.loss, Fraction(ready.rho), model.strength)
+    rng = np.random.default_rng(source.seed)
+    return within(potential, bottom(potential), float(model.radius), size, rng)
+
+
+def bottom(potential: Potential, tolerance: float = 1e-8) -> Floats:
+    """Argmin U by damped Newton: what nobody may release."""
+    w = np.zeros(potential.dimension)
     for _ in range(100):
         gradient = potential.gradient(w)
         step = np.linalg.solve(potential.hessian(w), gradient)

@@ -17,21 +17,20 @@ CHANCE = {7: 0.5, 8: float(np.log(2))}
 Rows = Any  # rows as glm.TITLES names them
 
 
-def renyi(rows: Rows, path: Path) -> Path:
-    """One draw at each Rényi order: a row of panels a task and measure, a column an order."""
+def renyi(rows: Rows, measure: int, path: Path) -> Path:
+    """One draw at each Rényi order: a row of panels a task, a column an order."""
     tasks, orders = _distinct(rows, 0), [order for order in _distinct(rows, 4) if order]
-    figure = new_figure(3.6 * len(orders) + 1.2, 2.1 * 2 * len(tasks) + 0.8)
-    grid = figure.subplots(2 * len(tasks), len(orders), sharey="row", sharex="col", squeeze=False)
-    for t, task in enumerate(tasks):
-        for (column, name), line in zip(MEASURES, grid[2 * t : 2 * t + 2], strict=True):
-            for axes, order in zip(line, orders, strict=True):
-                _panel(axes, [row for row in rows if row[0] == task and row[4] in {order, 0.0}], column)
-            line[0].set_ylabel(name)
-        for axes, order in zip(grid[2 * t], orders, strict=True):
-            limit = " (KL)" if order == 1 else ""
-            axes.set_title(f"{_named(rows, task)}, order {order:g}{limit}", fontsize=9)
+    figure = new_figure(3.4 * len(orders) + 0.6, 2.5 * len(tasks) + 0.9)
+    grid = figure.subplots(len(tasks), len(orders), sharey="row", squeeze=False)
+    column, name = MEASURES[measure]
+    for task, line in zip(tasks, grid, strict=True):
+        for axes, order in zip(line, orders, strict=True):
+            _panel(axes, [row for row in rows if row[0] == task and row[4] in {order, 0.0}], column)
+        line[0].set_ylabel(f"{task}\n{name}")
+        line[1].set_title(_named(rows, task), fontsize=9)
     for axes, order in zip(grid[-1], orders, strict=True):
-        axes.set_xlabel(f"ε of Rényi order {order:g}")
+        limit = ", the KL divergence" if order == 1 else ""
+        axes.set_xlabel(f"ε of Rényi order {order:g}{limit}")
     return _finished(figure, grid, path)
 
 
@@ -76,7 +75,8 @@ def _panel(axes: Any, rows: Rows, column: int) -> None:  # noqa: ANN401 - matplo
             capsize=2,
             label=style.title,
         )
-    axes.set_xscale("log")
+    drawn = [row[5] for row in rows if row[3] != NOT_PRIVATE]
+    axes.set(xscale="log", xlim=(min(drawn) / 1.6, max(drawn) * 1.6))
     axes.axhline(CHANCE[column], color="#999999", lw=0.8, ls=":")
     axes.set_ylim(top=min(axes.get_ylim()[1], 1.25 * CHANCE[column] if column == MEASURES[0][0] else 1.6))
 
