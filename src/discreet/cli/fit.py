@@ -127,6 +127,7 @@ def fit(
       model = "bayesian_logistic_regression"      # mechanism = "objective_perturbation" if left out
       prior = { target = "income", features = ["age", "sex"], labels = ["<=50K", ">50K"], norm = 1.5 }
       mechanism = "tuned"                         # one draw of the weights, without intervals
+      options = { most = 100000 }                 # draws under add_remove: a public cap of the rows
     Counts as answers are a generalized_linear with loss = { loss = "clipped_poisson", upper = 20 }.
 
     \b
