@@ -105,6 +105,11 @@ def score(x, y, w, mean):
     return 1 - np.sum((y - x @ w) ** 2) / np.sum((y - mean) ** 2)
 
 
+def source(goal, seed):
+    """Return noise of its own for each ε."""
+    return SeededSource(1000 * EPSILONS.index(float(goal.epsilon(DELTA))) + seed)
+
+
 def splits(y, seeds):
     for seed in range(seeds):
         order = np.random.default_rng(seed).permutation(len(y))
@@ -119,7 +124,7 @@ def run(task, seeds, peers):
     for name, method in METHODS.items():
         found = [
             [
-                score(x[test], y[test], method(x[train], y[train], goal, SeededSource(seed)), y[train].mean())
+                score(x[test], y[test], method(x[train], y[train], goal, source(goal, seed)), y[train].mean())
                 for seed, train, test in splits(y, seeds)
             ]
             for goal in [dc.ApproxDP(epsilon, DELTA) for epsilon in EPSILONS[: 1 if name == "OLS" else None]]
