@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.models.margin_losses import Floats
 
-REPLICATES = 100
+FEWEST, CHECKED = 60, 900  # replicates, and weights whose intervals are counted in all, at least
 NEWTON, SHORTEST, CLOSE = 50, 2.0**-16, 1e-6  # steps, the shortest of them, and ‖∇‖ at the end over the first
 LEVEL = 0.9
 LEAST = 0.85  # a reading says so where less is expected
@@ -28,14 +28,15 @@ def predicted_coverage(
     n: int,
     tilt: Tilt,
     *,
-    replicates: int = REPLICATES,
+    replicates: int | None = None,
     seed: int = 1,
 ) -> float:
     """Share of 90 % intervals that hold the weight: w from the prior, rows uniform in the ball, n records.
 
     Spends nothing. The labels' part in the gradient is taken as normal, so that the time does not grow in n.
     """
-    return _predicted(model, int(n), tilt, replicates, seed)
+    times = max(FEWEST, -(-CHECKED // model.dimension)) if replicates is None else replicates
+    return _predicted(model, int(n), tilt, times, seed)
 
 
 @lru_cache(maxsize=256)
