@@ -175,12 +175,12 @@ def rounding(loss: Loss, run: NoisySGD, radius: float, dimension: int) -> float:
     """Bound how far the mean of a computed step, on the grid, is from the ideal step's.
 
     Each of at most 4d + 64 roundings, those of the projection before included, errs by half an ulp of at most
-    R + η(C + (β + penalty)R); then the mean is rounded to the grid of the noise, g√d/2.
+    R + η(C + (β + penalty)R); then the mean goes to the grid of the noise, g√d/2, as the noise before did.
     """
     eta = float(run.step)
     reach = radius + eta * (loss.lipschitz + (loss.smooth + loss.penalty) * radius)
     arithmetic = (4 * dimension + 64) * 2.0**-53 * reach
-    return 1.001 * (arithmetic + float(_grid(run)) * math.sqrt(dimension) / 2)
+    return 1.001 * (arithmetic + float(_grid(run)) * math.sqrt(dimension))
 
 
 def permutation(source: Source, n: int) -> NDArray[np.int64]:
