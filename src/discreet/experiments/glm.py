@@ -50,7 +50,7 @@ FULL = Size(
     20,
     {"Adult": 6_200, "MNIST 3 vs 8": 3_500},
 )
-QUICK = Size({1.0: (0.1,), 10.0: (1.0,)}, (1.0,), 2, {"Abalone": 800, "Adult": 800, "MNIST 3 vs 8": 200})
+QUICK = Size({1.0: (0.1,), 10.0: (1.0,)}, (1.0,), 2, {"Abalone": 400, "Adult": 400, "MNIST 3 vs 8": 100})
 
 
 @final
