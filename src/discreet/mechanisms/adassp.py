@@ -52,7 +52,7 @@ class AdaSSP(Mechanism):
     """
 
     name: ClassVar[str] = "adassp"
-    theorem: ClassVar[str] = "Wang 2018 Thm 3, with DRS22 Thm 2.7 and Cor. 3.3 for each Gaussian release"
+    theorem: ClassVar[str] = "Wang 2018 Alg. 2; DRS22 Thm 2.7 for each Gaussian release, Cor. 3.3 for all"
 
     model: BayesianLinearRegression = field(kw_only=False)
     n: int | None = None

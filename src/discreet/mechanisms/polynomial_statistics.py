@@ -38,7 +38,7 @@ KINDS = ("gaussian", "discrete_gaussian")
 @final
 @dataclass(frozen=True, kw_only=True)
 class PolynomialStatistics(Mechanism):
-    """Σr + N(0, σ₁²I) and Σrrᵀ + GOE(σ₂²), r = yx, ‖r‖ ≤ C [Huggins, Adams, Broderick 2017; KPBK17 §4].
+    """Σr + N(0, σ₁²I) and Σrrᵀ + GOE(σ₂²), r = yx, ‖r‖ ≤ C [Huggins, Adams, Broderick 2017].
 
     Off the diagonal the noise has σ₂²/2, since ‖rrᵀ‖_F counts those entries twice. μ² is the supremum of
     ‖Δ₁‖²/σ₁² + ‖Δ₂‖_F²/σ₂² over one record (`cost`). Discrete noise is promised as zCDP, ρ = μ²/2.
