@@ -30,7 +30,8 @@ EVALUATION = 2.0**-46  # relative to their bounds, what slopes and bends may err
 LEAF = 512  # records summed in one product, before sums are added in pairs
 STEPS = 100  # Newton steps in doubles; far more than are ever taken
 SHORTEST = 2.0**-20
-KEPT = 8
+KEPT = 4
+ENOUGH = 128  # records a column, for a Hessian that only points the way
 BITS = 256
 
 
@@ -88,9 +89,11 @@ class Tilted:
         total = pairwise(lambda i, j: slopes[i:j] @ rows[i:j], 0, len(rows)) if len(rows) else np.zeros(d)
         return np.asarray(total + (self.strength * w + self.tilt))
 
-    def hessian(self, w: Floats) -> Floats:
-        bends = self.loss.bend(self.records.rows @ w, self.records.answers)
-        return curvature(self.records.rows, bends) + self.strength * np.eye(len(w))
+    def hessian(self, w: Floats, every: int = 1) -> Floats:
+        """∇² at w; from every k-th record alone, k times, for a direction."""
+        rows, answers = self.records.rows[::every], self.records.answers[::every]
+        bends = self.loss.bend(rows @ w, answers) * every
+        return curvature(rows, bends) + self.strength * np.eye(len(w))
 
     def slack(self, w: Floats) -> float:
         """Bound the error of `gradient`: of margins, of slopes, of sums."""
@@ -101,11 +104,11 @@ class Tilted:
         slopes = n * c * (margins + most * (EVALUATION + summation(n)))
         return 1.001 * (slopes + 4 * UNIT * (n * c * most + self.strength * size + tilt)) + 1e-300
 
-    def certified(self, w: Floats, gradient: Floats, tolerance: float) -> bool:
+    def certified(self, w: Floats, gradient: Floats, tolerance: float, *, last: bool = True) -> bool:
         """Whether the minimum lies within tolerance: ‖∇‖ ≤ tolerance·m, m-strongly convex in between.
 
-        m = λ always; if |φ'''| ≤ φ'' then bends fall at most by e^{−c·tolerance}, and the least eigenvalue of
-        the Hessian at w counts, less what its computation may err by.
+        m = λ always. As a last resort, if |φ'''| ≤ φ'' then bends fall at most by e^{−c·tolerance}, and the
+        least eigenvalue of the Hessian at w counts, less what its computation may err by.
         """
         norm = float(np.linalg.norm(gradient)) * (1 + (len(w) + 8) * UNIT) + self.slack(w)
         if not math.isfinite(norm):
@@ -115,7 +118,7 @@ class Tilted:
         n, d, c = self.records.n, len(w), self.bound
         most = n * float(self.loss.curvature) * c**2
         hopeless = norm > tolerance * (self.strength + most / d)  # the least eigenvalue is below the average
-        if not self.loss.self_concordant or c * tolerance > 1 / 2 or hopeless:
+        if hopeless or not last or not self.loss.self_concordant or c * tolerance > 1 / 2:
             return False
         wrong = most * (2 * EVALUATION + summation(n) + (d + 2) * UNIT * c * float(np.linalg.norm(w)))
         wrong += 64 * d * d * UNIT * (most + self.strength)  # of the eigenvalues
@@ -139,24 +142,26 @@ def minimum(problem: Tilted, tolerance: float, grid: Fraction) -> list[int]:
 def _newton(problem: Tilted, tolerance: float) -> tuple[Floats, bool]:
     """Newton's direction shrinks ‖∇‖ at the rate −‖∇‖: halve the step until a quarter of that is seen.
 
-    The Hessian is kept while it still shrinks ‖∇‖ by 8; a step with an old one that fails gets a fresh one.
+    The Hessian is kept while it shrinks ‖∇‖ by 4, and is at first that of a part of the records: only the
+    direction comes from it, and what was found is proved by the gradient of them all.
     """
     w = np.zeros(len(problem.tilt))
     g, hessian = problem.gradient(w), None
+    every = max(1, problem.records.n // (ENOUGH * (len(w) + 32)))
     for _ in range(STEPS):
-        if problem.certified(w, g, tolerance):
+        if problem.certified(w, g, tolerance, last=False):
             return w, True
         fresh = hessian is None
-        hessian = problem.hessian(w) if hessian is None else hessian
+        hessian = problem.hessian(w, every) if hessian is None else hessian
         step: Floats = np.linalg.solve(hessian, g).astype(np.float64)
-        t, trial, tried = _step(problem, w, g, step, shortest=SHORTEST if fresh else 1)
+        t, trial, tried = _step(problem, w, g, step, shortest=SHORTEST if fresh and every == 1 else 1)
         if t:
             shrunk = np.linalg.norm(tried) <= np.linalg.norm(g) / KEPT
             w, g, hessian = trial, tried, hessian if shrunk else None
-        elif fresh:
+        elif fresh and every == 1:
             break  # rounding is all that is left
         else:
-            hessian = None
+            hessian, every = None, 1 if fresh else every
     return w, problem.certified(w, g, tolerance)
 
 
