@@ -77,12 +77,15 @@ def clip(x: Floats, lower: float, upper: float, missing: float, out: Floats) -> 
 
 
 @kernel
-def scale(x: Floats, affine: Floats) -> None:
-    """Put slope·x + shift within [low, high] in x's place, tiny x taken for 0: tables.columns.Affine."""
-    slope, shift, low, high, tiny = affine[0], affine[1], affine[2], affine[3], affine[4]
+def scale(x: Floats, how: Floats, out: Floats) -> None:
+    """Clip as above, then slope·x + shift within [low, high], tiny x taken for 0: tables.columns.Affine."""
+    lower, upper, missing = how[0], how[1], how[2]
+    slope, shift, low, high, tiny = how[3], how[4], how[5], how[6], how[7]
     for i in range(x.size):
-        v = 0.0 if -tiny <= x[i] <= tiny else x[i]
-        x[i] = max(low, min(v * slope + shift, high))
+        v = x[i]
+        v = v if lower <= v <= upper else (upper if v > upper else (lower if v < lower else missing))
+        v = 0.0 if -tiny <= v <= tiny else v
+        out[i] = max(low, min(v * slope + shift, high))
 
 
 @kernel

@@ -88,18 +88,16 @@ def _as_stored(table: Table, encoded: Table, model: GeneralizedLinear) -> tuple[
 @final
 @dataclass(frozen=True)
 class Scaled:
-    """How a stored number becomes a feature."""
+    """How a stored number becomes a feature: compiled.scale's settings."""
 
-    clip: tuple[float, float, float]
-    affine: Floats  # slope, shift, low, high, tiny
+    settings: Floats
 
     @classmethod
     def of(cls, kind: Any, encoded: Table, name: str) -> Scaled:  # noqa: ANN401 - Bounded
         column: Any = encoded.derived[name]
         ends: Any = encoded.schema[name]
-        return cls(
-            clip_of(kind), np.array([column.slope, column.shift, float(ends.lower), float(ends.upper), TINY])
-        )
+        affine = column.slope, column.shift, float(ends.lower), float(ends.upper), TINY
+        return cls(np.array([*clip_of(kind), *affine]))
 
 
 def _streamed(rows: Any, scaled: list[Scaled | None], model: GeneralizedLinear) -> Query:  # noqa: ANN401
@@ -124,7 +122,7 @@ def _streamed(rows: Any, scaled: list[Scaled | None], model: GeneralizedLinear) 
 
 def signed_block(columns: list[Floats], scaled: Sequence[Scaled | None], model: GeneralizedLinear) -> Floats:
     """Scale, bring rows to the ball, append the constant, multiply by the sign; records side by side."""
-    from discreet.statistics.compiled import clip, scale, to_ball  # noqa: PLC0415 - numba is heavy
+    from discreet.statistics.compiled import scale, to_ball  # noqa: PLC0415 - numba is heavy
 
     *features, sign = columns
     ball, width = moment_ball(model), len(features)
@@ -133,8 +131,7 @@ def signed_block(columns: list[Floats], scaled: Sequence[Scaled | None], model: 
         if how is None:
             out[:] = column
         else:
-            clip(column, *how.clip, out)
-            scale(out, how.affine)
+            scale(column, how.settings, out)
     to_ball(r[:width], float(ball.radius), 1 / float(ball.grid), float(ball.largest**2))
     r[width:] = float(constant_steps(model))
     r *= sign
