@@ -110,7 +110,7 @@ def growth():
     for n in (1000, 4000, 16_000, 64_000):
         model, records = simulated(n, 10)
         row("B, growth in n", records, posterior(model, records), regression_rejection)
-    for d in (5, 10, 20, 40, 80):
+    for d in (5, 10, 20, 40, 56):
         model, records = simulated(20_000, d)
         row("B, growth in d", records, posterior(model, records), regression_rejection)
 

@@ -104,7 +104,7 @@ def growth(tilted: Tilted, margins: Floats, root: Floats) -> Growth:
     bare = tilted.strength * root.T @ root
     span = math.sqrt(d)
     cells = np.concatenate([np.linspace(0, 1.5 * span + 3, _CELLS), span * np.array([2.0, 3.0, 5.0]) + 8])
-    last = least_eigenvalue(bare, 0, 0.0)
+    last = 0.999 * tilted.strength / float(np.linalg.norm(np.linalg.inv(root), 2)) ** 2  # to κ^½d² roundings
     curvatures = []
     for r in cells[1:]:
         curved = tilted.curved(tilted.flattest(margins, sigma * r), z)

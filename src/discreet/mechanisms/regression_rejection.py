@@ -46,9 +46,14 @@ def draws(potential: Potential, size: int, source: Source) -> Floats:
 
 def draws_within(potential: Potential, radius: Exact, size: int, source: Source) -> Floats:
     """`size` draws of e^{−U} given ‖w‖ ≤ radius; the noise of `spread` may carry them just outside."""
-    inside = Ball.of(potential, float(radius))
+    inside = Ball.of(potential, _double_below(radius))
     proposal = Proposal.of(Tilted.plain(potential, inside.strength), inside)
     return proposal.released(size, spread(potential.strength), source)
+
+
+def _double_below(x: Exact) -> float:
+    near = float(x)
+    return near if Fraction(near) <= x else math.nextafter(near, 0.0)
 
 
 def spread(strength: Exact) -> Fraction:
