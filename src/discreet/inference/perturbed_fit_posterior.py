@@ -10,6 +10,7 @@ from discreet.inference.coefficients import NormalCoefficients
 from discreet.inference.perturbed_fit_moments import Tilt, moments
 from discreet.inference.regression_coverage import LEAST, predicted_coverage, records_behind
 from discreet.inference.standard_design import shape_at
+from discreet.models.margin_losses import DeclaredLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,8 @@ def naive(fit: PerturbedFit) -> NormalCoefficients:
 
 def caution(fit: PerturbedFit) -> str | None:
     """Say so where simulation expects 90 % intervals to hold less than 85 % of the weights."""
+    if isinstance(fit.model.loss, DeclaredLoss):
+        return "how well these intervals hold was not simulated: the loss is declared code, not kept here"
     n = fit.n if fit.n is not None else records_behind(fit.model, fit.estimate, fit.hessian)
     expected = predicted_coverage(fit.model, n, Tilt.of(fit))
     if expected >= LEAST:

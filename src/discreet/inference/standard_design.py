@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from discreet.models.margin_losses import DeclaredLoss, MarginLoss
 
 if TYPE_CHECKING:
     from discreet.models.generalized_linear import GeneralizedLinear
@@ -27,8 +29,20 @@ def standard_rows(model: GeneralizedLinear, size: int, random: np.random.Generat
 def shape_at(model: GeneralizedLinear, weights: Floats) -> Floats:
     """E[φ''(x·w)xxᵀ] over such rows: what one record adds to the Hessian."""
     rows = _usual_rows(model)
-    bends = model.loss.bend(rows @ weights, np.ones(len(rows)))
+    bends = public_bends(model.loss, rows @ weights)
     return np.asarray((rows * bends[:, None]).T @ rows / len(rows))
+
+
+@singledispatch
+def public_bends(loss: MarginLoss, s: Floats) -> Floats:
+    """φ'' at margins s, which does not depend on the answer in the losses that are ours."""
+    return loss.bend(s, np.ones(len(s)))
+
+
+@public_bends.register(DeclaredLoss)
+def _(loss: DeclaredLoss, s: Floats) -> Floats:
+    """Take its bound: a declared loss is code, which a saved release does not hold."""
+    return np.full(len(s), float(loss.curvature))
 
 
 @lru_cache(maxsize=16)
