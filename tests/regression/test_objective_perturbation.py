@@ -195,6 +195,18 @@ def test_the_release_has_the_law_that_is_audited():
     assert ks_2samp(ours, other[:, 0]).pvalue < 1e-4
 
 
+def test_one_record_moves_the_hessian_by_what_is_paid_for():
+    random = np.random.default_rng(8)
+    worst = 0.0
+    for _ in range(2000):
+        x, z = random.normal(size=(2, 3))
+        x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
+        p, q = random.random(2) / 4
+        worst = max(worst, float(np.linalg.norm(p * np.outer(x, x) - q * np.outer(z, z))))
+    opposed = np.linalg.norm(np.diag([0.25, -0.25]))  # rows at a right angle attain it
+    assert worst <= math.sqrt(2) / 4 == pytest.approx(opposed)
+
+
 def test_what_is_refused():
     model = logistic(2)
     mechanism = ObjectivePerturbation.calibrate(model, n=30, target=ApproxDP(1, 1e-5))
