@@ -31,7 +31,7 @@ def renyi(rows: Rows, measure: int, path: Path) -> Path:
     for axes, order in zip(grid[-1], orders, strict=True):
         limit = ", the KL divergence" if order == 1 else ""
         axes.set_xlabel(f"ε of Rényi order {order:g}{limit}")
-    return _finished(figure, grid, path)
+    return _finished(figure, grid, _said(rows), path)
 
 
 def approximate(rows: Rows, delta: float, path: Path) -> Path:
@@ -46,7 +46,12 @@ def approximate(rows: Rows, delta: float, path: Path) -> Path:
                 axes.set_ylabel(name)
         grid[0, t].set_title(_named(rows, task), fontsize=10)
         grid[1, t].set_xlabel(f"ε at δ = {delta:g}")
-    return _finished(figure, grid, path)
+    return _finished(figure, grid, _said(rows), path)
+
+
+def _said(rows: Rows) -> str:
+    seeds = len(_distinct(rows, 6))
+    return f"mean over {seeds} seeds ± 2 standard errors; one record replaced, n public"
 
 
 def _panel(axes: Any, rows: Rows, column: int) -> None:  # noqa: ANN401 - matplotlib's
@@ -90,7 +95,8 @@ def _distinct(rows: Rows, column: int) -> list[Any]:
     return list(dict.fromkeys(row[column] for row in rows))
 
 
-def _finished(figure: Any, grid: Any, path: Path) -> Path:  # noqa: ANN401
+def _finished(figure: Any, grid: Any, title: str, path: Path) -> Path:  # noqa: ANN401
+    figure.suptitle(title, fontsize=10)
     every: dict[str, Any] = {}
     for axes in grid.flat:
         handles, labels = axes.get_legend_handles_labels()
