@@ -77,7 +77,7 @@ class SmoothSensitivityMedian(BasicMechanism):
         if self.relation is not SUBSTITUTE:
             raise ValueError("the median's smooth sensitivity is stated for SUBSTITUTE (n public)")
         if not self.beta > 0:
-            raise Unreachable(f"no smoothness meets ε = {self.epsilon!r}, δ = {self.delta!r}")
+            raise Unreachable(f"no smoothness meets {ApproxDP(self.epsilon, self.delta)}")
 
     @classmethod
     def calibrate(cls, *, target: Guarantee, lower: Exact, upper: Exact, grid: Exact | None = None) -> Self:
