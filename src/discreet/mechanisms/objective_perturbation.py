@@ -62,6 +62,7 @@ class ObjectivePerturbation(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", public_size(self.relation, self.n))
+        object.__setattr__(self, "strength", float(self.strength))
         share = Fraction(self.hessian_share)
         if not 0 < share < 1 - OUTPUT_SHARE:
             raise ValueError(
