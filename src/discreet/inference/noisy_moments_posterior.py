@@ -162,7 +162,7 @@ def _noise_aware(release: NoisyMoments, margins: float | None) -> NormalCoeffici
         if moved < TOLERANCE / sqrt(m):
             break
     final = _curved(rows, used, w, omega, m) if fixed is None else spread
-    return NormalCoefficients(model, w, final, _caution(used))
+    return NormalCoefficients(model, w, final, _caution(used, d))
 
 
 def _wide(rows: Rows, w: Floats, spread: Floats) -> float:
@@ -192,8 +192,9 @@ def _curved(rows: Rows, used: Quadratic, w: Floats, omega: Floats, strength: flo
     return _inverse(strength * np.eye(len(w)) + curvature @ np.linalg.solve(omega, curvature))
 
 
-def _caution(used: Quadratic) -> str | None:
-    if used.share < WIDE:
+def _caution(used: Quadratic, columns: int) -> str | None:
+    """Say where a line is too little: margins of few columns are not normal, so it is sooner there."""
+    if used.share < min(WIDE, columns / 100):
         return None
     return (
         f"margins are so wide that a quadratic leaves out {used.share:.0%} of the score: intervals "
