@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
 
 CRITERIA = ("error", "log_loss", "rms", "width")
-WORK = 4e8  # multiplications of the whole plan, about
+SECONDS, EACH, WORK = 6.0, 0.1, 2.3e-8  # of a plan; of a replicate, and of its n·d·(d + 20), about
 FEWEST, MOST = 4, 40  # replicates
-LARGEST_N = 200_000
+LARGEST_N, LARGEST_WORK = 200_000, 3e8  # beyond, fewer records are simulated
+SLOW, SLOW_D, SLOW_ND = "one_posterior_sample", 25, 200_000  # an exact draw that then takes minutes
 KNOBS = ("rho", "m", "temperature", "strength", "mu_squared", "first_scale", "second_scale")
 
 
@@ -64,11 +65,18 @@ def plan_regression(
     """
     _check(level, rank_by, replicates)
     size = int(public_size(SUBSTITUTE, n) or 0)
-    used = min(size, LARGEST_N)
-    imagined = worlds(model, used, truth=truth, public_sample=public_sample, replicates=0, seed=seed)
-    count = _replicates(used, imagined.model.dimension) if replicates is None else replicates
-    imagined = replace(imagined, replicates=count)
-    ready, refused = _calibrated(candidates(imagined.model, used, target, mechanisms))
+    imagined = worlds(model, size, truth=truth, public_sample=public_sample, replicates=0, seed=seed)
+    used, d = _simulated(size, imagined.model.dimension), imagined.model.dimension
+    count = _replicates(used, d) if replicates is None else replicates
+    imagined = replace(imagined, n=used, replicates=count)
+    quick = _quick(used, d) if mechanisms is None else mechanisms
+    ready, refused = _calibrated(candidates(imagined.model, used, target, quick))
+    if mechanisms is None and SLOW not in quick:
+        refused += (
+            Refusal(
+                SLOW, f"was not tried: its exact draw is slow at this n and d; mechanisms=[{SLOW!r}] does"
+            ),
+        )
     exact, *rows = predicted([None, *ready], imagined, level, reading)
     return RegressionPlan(
         model=imagined.model,
@@ -93,9 +101,19 @@ def _check(level: float, rank_by: str, replicates: int | None) -> None:
         raise ValueError(f"replicates must be at least 1, got {replicates!r}")
 
 
+def _simulated(n: int, d: int) -> int:
+    """Return n, or as many records as a plan has time for."""
+    return min(n, LARGEST_N, max(1000, int(LARGEST_WORK / (d * (d + 20)))))
+
+
 def _replicates(n: int, d: int) -> int:
     """As many as a few seconds allow."""
-    return int(np.clip(WORK / (n * d * (d + 20)), FEWEST, MOST))
+    return int(np.clip(SECONDS / (EACH + WORK * n * d * (d + 20)), FEWEST, MOST))
+
+
+def _quick(n: int, d: int) -> list[str]:
+    slow = d > SLOW_D or n * d > SLOW_ND
+    return [name for name in OF_REGRESSIONS if name != SLOW or not slow]
 
 
 def _rank(criterion: str, row: RegressionPrediction) -> tuple[float, str]:

@@ -18,7 +18,12 @@ def table(plan: RegressionPlan) -> str:
     """Rows best first, then the posterior without privacy, what cannot meet the target, what not to trust."""
     head = ("mechanism", "knobs", error_name(plan.model), "log loss", "rms of w", "width", "covers")
     body = aligned([head, *(_cells(row) for row in (*plan.rows, plan.exact))])
-    lines = [*_title(plan), *body, *refusals(plan.refused), *_ending(plan)]
+    lines = [
+        *_title(plan),
+        *body,
+        *refusals(plan.refused, "cannot meet the target, or left out"),
+        *_ending(plan),
+    ]
     return "\n".join(line.rstrip() for line in lines)
 
 

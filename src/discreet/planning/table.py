@@ -68,8 +68,8 @@ def _cells(row: Prediction) -> tuple[str, ...]:
     )
 
 
-def refusals(refused: Sequence[Refusal]) -> list[str]:
-    lines = ["", "cannot meet the target:"] if refused else []
+def refusals(refused: Sequence[Refusal], head: str = "cannot meet the target") -> list[str]:
+    lines = ["", f"{head}:"] if refused else []
     for refusal in refused:
         lines += textwrap.wrap(f"  {refusal.name}: {refusal.reason}", LINE, subsequent_indent="    ")
     return lines
