@@ -141,8 +141,12 @@ class Rounding:
 
     @property
     def _lost(self) -> float:
-        """What tails, and the surface of the ball under a displacement, may hold."""
-        return 4 * math.exp(-TAIL) + 2.1 * self.proposed * self._held / self.radius
+        """What tails, and the surface of the ball under a displacement, may hold.
+
+        Tails: of ‖w − w*‖, U − min U, ‖z‖ and the noise, and r below 10^-4 of the first strip, where a
+        displaced r shows in (d − 1)ln r; twice, as laws are restricted and renormalised.
+        """
+        return 10 * math.exp(-TAIL) + 2.1 * self.proposed * self._held / self.radius
 
     @property
     def _held(self) -> float:
