@@ -153,6 +153,20 @@ def test_doubles_that_prove_too_little_fall_back_on_balls(monkeypatch):
     assert max(abs(a - b) for a, b in zip(fine, coarsely, strict=True)) * grid < 1e-9
 
 
+def test_the_local_hessian_proves_what_a_small_lambda_does_not(monkeypatch):
+    model = logistic(2)
+    problem = Tilted(model, imagined(model, 300), 1e-6, np.array([1.0, -2.0, 0.5]))
+    grid, tolerance = Fraction(1, 2**50), 1e-9
+    refined = certified_minimum._refined
+    monkeypatch.setattr(certified_minimum, "_refined", lambda *_: pytest.fail("doubles were enough"))
+    quick = np.array(minimum(problem, tolerance, grid), dtype=float) * float(grid)
+    with certified_minimum.precision(256):
+        slow = refined(problem, quick, 1e-7)
+    assert problem.slack(quick) > tolerance * problem.strength
+    # ‖∇‖ ≤ 1e-7·λ = 1e-13 there, so that it is within 1e-13 over the least eigenvalue, about 1.
+    assert np.linalg.norm(quick - [float(x) for x in slow.entries()]) <= tolerance + 1e-12
+
+
 def test_a_gradient_that_is_off_is_not_certified():
     model = logistic(2)
     problem = Tilted(model, imagined(model, 500), 1.5, np.array([1.0, -2.0, 0.5]))
