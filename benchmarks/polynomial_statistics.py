@@ -108,7 +108,8 @@ def errors(seeds):
             for seed in range(seeds):
                 order = np.random.default_rng(seed).permutation(len(y))
                 train, test = order[:426], order[426:]
-                released = made.release(signed_moments(model, z[train], y[train]), SeededSource(seed))
+                noise = SeededSource(1000 * EPSILONS.index(epsilon) + seed)  # of its own for each ε
+                released = made.release(signed_moments(model, z[train], y[train]), noise)
                 guess = reading(released, how).probability(z[test]) > 0.5
                 found.append(np.mean(guess != (y[test] > 0)))
             row.append(f"{np.mean(found):.3f} ± {np.std(found) / np.sqrt(seeds):.3f}")
