@@ -68,7 +68,7 @@ def test_a_lambda_below_its_condition_exceeds_the_gaussian_profile():
     assert found < LogisticObjective(Fraction(9, 100), Fraction(0), Fraction(20), ADD_REMOVE).delta(1)
 
 
-def test_the_conditions_of_the_brief_rules_are_where_the_excess_vanishes():
+def test_the_excess_vanishes_where_the_rules_say():
     mu2, e = Fraction(1, 10), Fraction(1)
     for relation, times in ((ADD_REMOVE, 1), (SUBSTITUTE, 2)):
         at = (e + mu2 / 2) / times  # c²/λ with λ = times·c²/(ε + μ²/2)
