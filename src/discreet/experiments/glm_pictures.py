@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MEASURES = ((7, "test error"), (8, "negative log-likelihood\na record (nats)"))
+MOST = 1.6  # what is far worse than guessing leaves the panel
 CHANCE = {7: 0.5, 8: float(np.log(2))}
 Rows = Any  # rows as glm.TITLES names them
 
@@ -37,7 +38,7 @@ def renyi(rows: Rows, measure: int, path: Path) -> Path:
 def approximate(rows: Rows, delta: float, path: Path) -> Path:
     """Every mechanism at (ε, δ): a column a task."""
     tasks = _distinct(rows, 0)
-    figure = new_figure(3.7 * len(tasks) + 0.6, 6.2)
+    figure = new_figure(max(8.4, 3.7 * len(tasks) + 0.6), 6.2)
     grid = figure.subplots(2, len(tasks), sharex=True, squeeze=False)
     for t, task in enumerate(tasks):
         for (column, name), axes in zip(MEASURES, grid[:, t], strict=True):
@@ -55,7 +56,7 @@ def _said(rows: Rows) -> str:
 
 
 def _panel(axes: Any, rows: Rows, column: int) -> None:  # noqa: ANN401 - matplotlib's
-    """Every method's curve; what is worse than guessing leaves the panel."""
+    """Every method's curve, and what guessing gets."""
     for method, style in STYLES.items():
         mine = [row for row in rows if row[3] == method]
         if not mine:
@@ -83,7 +84,6 @@ def _panel(axes: Any, rows: Rows, column: int) -> None:  # noqa: ANN401 - matplo
     drawn = [row[5] for row in rows if row[3] != NOT_PRIVATE]
     axes.set(xscale="log", xlim=(min(drawn) / 1.6, max(drawn) * 1.6))
     axes.axhline(CHANCE[column], color="#999999", lw=0.8, ls=":")
-    axes.set_ylim(top=min(axes.get_ylim()[1], 1.25 * CHANCE[column] if column == MEASURES[0][0] else 1.6))
 
 
 def _named(rows: Rows, task: str) -> str:
@@ -99,6 +99,7 @@ def _finished(figure: Any, grid: Any, title: str, path: Path) -> Path:  # noqa: 
     figure.suptitle(title, fontsize=10)
     every: dict[str, Any] = {}
     for axes in grid.flat:
+        axes.set_ylim(top=min(axes.get_ylim()[1], MOST))
         handles, labels = axes.get_legend_handles_labels()
         every |= dict(zip(labels, handles, strict=True))
     figure.legend(
