@@ -66,7 +66,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         """Charge durably, then encode the records, claim the charge, draw."""
         if self.ledger is None:
             self.receipt_ = None
-            return draw(encode())
+            return quiet(lambda: draw(encode()))
         book = self.ledger if isinstance(self.ledger, Ledger) else Ledger.open(self.ledger)
         note = f"discreet.learn.{type(self).__name__}"
         receipt = pay(book, (own, target), scope=self.scope, note=note)
@@ -99,6 +99,17 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
             for name, value in self.get_params(deep=False).items()
         }
         return type(self)(**given)
+
+
+def quiet(work: Callable[[], T]) -> T:
+    """Run what touches private data; nothing of a failure's words or frames comes through."""
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - whatever was raised may quote a row
+        kind = type(error).__name__
+    raise RuntimeError(
+        f"fitting failed with {kind}, whose own words are withheld because they may quote rows"
+    )
 
 
 def array(values: ArrayLike) -> Any:  # noqa: ANN401
