@@ -226,7 +226,7 @@ def test_what_is_refused():
     mechanism = ObjectivePerturbation.calibrate(model, n=30, target=ApproxDP(1, 1e-5))
     with pytest.raises(ValueError, match="n = 30"):
         mechanism.release(imagined(model, 31))
-    with pytest.raises(ValueError, match="use Records"):
+    with pytest.raises(ValueError, match="3 weights"):
         mechanism.release(imagined(logistic(3), 30))
     with pytest.raises(ValueError, match="hessian_share"):
         ObjectivePerturbation(model, n=3, mu_squared=1, strength=1.0, epsilon=1, hessian_share=1)

@@ -251,6 +251,14 @@ def test_the_range_of_the_logistic_loss_is_its_length():
     assert values.max() - values.min() == pytest.approx(7, rel=1e-12)
 
 
+def test_a_weak_target_leaves_one_sample_at_full_weight():
+    # at ε beyond the range only the range is paid for: e^ε times the rounding would leave nothing
+    for epsilon in (20, 50):
+        target = ApproxDP(epsilon, 1e-5, relation=ADD_REMOVE)
+        made = OneRegressionSample.calibrate(replace(MODEL, radius=5), most=3000, target=target)
+        assert made.rho == 1
+
+
 def test_one_sample_is_calibrated_and_stays_in_the_ball():
     target = ApproxDP(2, DELTA)
     one = OneRegressionSample.calibrate(MODEL, n=200, target=target)
@@ -316,6 +324,10 @@ def test_records_that_the_promise_is_not_about():
     for wrong in (3.0, math.nan):
         with pytest.raises(ValueError, match=r"Records\.of"):
             draw.release(Records(np.full((5, 4), wrong), np.zeros(5)), SeededSource(1))
+    good = records(5)
+    for wrong in (Records(good.rows * (1 + 2.0**-30), good.answers), Records(good.rows, 7 * good.answers)):
+        with pytest.raises(ValueError, match=r"Records\.of"):
+            draw.release(wrong, SeededSource(1))
     unbound = BayesianLogisticRegression("y", FEATURES, norm=1)
     with pytest.raises(ValueError, match="does not know the columns"):
         DirectRegression(unbound, n=5)

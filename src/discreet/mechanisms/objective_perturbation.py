@@ -169,7 +169,7 @@ class ObjectivePerturbation(Mechanism):
     ) -> PerturbedFit:
         """Fit once, with noise inside and out; the private `count` is not needed."""
         del count
-        self._check(value)
+        self._check(value.held_to(self.model))
         bits = source or SYSTEM
         estimate = self._estimate(value, bits)
         return PerturbedFit(
@@ -185,10 +185,6 @@ class ObjectivePerturbation(Mechanism):
         )
 
     def _check(self, value: Records) -> None:
-        if value.rows.shape[1] != self.model.dimension:
-            raise ValueError(
-                f"rows must have {self.model.dimension} entries, the constant last: use Records.of"
-            )
         if self.n is not None and value.n != self.n:
             raise ValueError(f"the promise is for n = {self.n} records, which is public: give as many")
 

@@ -119,8 +119,9 @@ def counted(n: int | None, most: int | None) -> Size:
     """Return n where it is public, else the cap."""
     if n is None and most is None:
         raise ValueError(
-            "n sets the step size; it must be public or capped by a public bound: give most=… (beyond it "
-            "every record counts less, so that the promise holds for any n), or use SUBSTITUTE"
+            "n sets the step size; it must be public or capped by a public bound, and rounding grows with it "
+            "too: give most=… (beyond it every record counts less, so that the promise holds for any n), or "
+            "use SUBSTITUTE"
         )
     if n is not None and most is not None:
         raise ValueError("n is public, so most says nothing: leave it out")

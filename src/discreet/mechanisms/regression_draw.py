@@ -133,12 +133,7 @@ def private_potential(
     model: GeneralizedLinear, size: Size, weight: Fraction, strength: Fraction, records: Records
 ) -> Potential:
     """−ln of the law that is drawn from. It is PRIVATE: never release it, its minimum or its value."""
-    rows, longest = records.rows, float(model.bound_square) * (1 + 2.0**-40)
-    if rows.ndim != 2 or rows.shape[1] != model.dimension:
-        raise ValueError(f"the model has {model.dimension} weights, and a row as many numbers")
-    if not np.all(np.einsum("ij,ij->i", rows, rows) <= longest):
-        raise ValueError("rows leave the ball that the promise stands on: build them by Records.of")
-    return Potential(records, model.loss, weight * size.weight(records.n), strength)
+    return Potential(records.held_to(model), model.loss, weight * size.weight(records.n), strength)
 
 
 @final

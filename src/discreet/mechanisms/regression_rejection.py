@@ -99,14 +99,18 @@ def nearly(guarantee: Guarantee, near: tuple[float, float], epsilon: Exact) -> A
     this is far less than the total variation costs, whose factor is e^ε.
     """
     shift, lost = near
-    loss = math.nextafter(float(epsilon) - 2 * shift * (1 + 2.0**-50), -math.inf)
+    pure = guarantee.epsilon(
+        0
+    )  # where all of the law's own promise is had, a larger ε would only cost e^ε δ₀
+    point = min(float(epsilon), pure + 4 * shift + 2.0**-40)
+    loss = math.nextafter(point - 2 * shift * (1 + 2.0**-50), -math.inf)
     if not loss >= 0:
         raise NotProved(
             f"rounding alone is worth more than ε = {float(epsilon):g}; a larger strength is needed"
         )
     delta = above(
-        lambda: (
-            ball(shift).exp() * ball(guarantee.delta(loss)) + (1 + ball(float(epsilon)).exp()) * ball(lost)
-        )
+        lambda: ball(shift).exp() * ball(guarantee.delta(loss)) + (1 + ball(point).exp()) * ball(lost)
     )
-    return ApproxDP(epsilon, min(delta, 1.0), relation=guarantee.relation)
+    if not delta < 1:
+        raise NotProved(f"at ε = {float(epsilon):g} nothing is left of the promise; ask for another ε")
+    return ApproxDP(epsilon, delta, relation=guarantee.relation)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.mechanisms.calibration import largest_budget
 from discreet.mechanisms.posterior import KNOB_BITS
 from discreet.privacy.certified import round_down
-from discreet.privacy.guarantee import Unreachable
+from discreet.privacy.guarantee import NotProved, Unreachable
 from discreet.privacy.guarantees import GaussianDP
 
 if TYPE_CHECKING:
@@ -43,7 +43,10 @@ def largest_knob(at: Callable[[float], Mechanism], target: Guarantee) -> float:
     """Largest knob of 24 bits in (0, 1] that meets the target, near enough: μ falls with it but for ⌈K⌉."""
 
     def holds(value: float) -> bool:
-        return at(value).guarantee <= target
+        try:
+            return at(value).guarantee <= target
+        except NotProved:
+            return False
 
     exponents = range(FEWEST + 1)
     power = next((k for k in exponents if holds(math.ldexp(1.0, -k))), None)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.mechanisms.regression_langevin import LangevinRun
-from discreet.privacy.approximate_sampler import approximate
 from discreet.privacy.guarantee import NotProved, Unreachable
 from discreet.privacy.guarantees import ApproxDP
 from discreet.privacy.langevin import exact_draw
@@ -124,15 +123,15 @@ class Rejection(NearExact):
 @final
 @dataclass(frozen=True)
 class Proximal(NearExact):
-    """C: within a total variation τ of the exact law, proved for every data set; δ gains (1 + e^ε)τ."""
+    """C: a chain that has come near the exact law by a number proved for every data set."""
 
-    theorem: ClassVar[str] = "GLL22 Thm 4.1; total variation [G20 Prop. 3]"
+    theorem: ClassVar[str] = "GLL22 Thm 4.1; CCSW22 Thm 3 and rounding as (ε₀, δ₀)-closeness"
 
     def nearly(self, ideal: Guarantee, asked: RegressionDraw, epsilon: Exact) -> Guarantee:
-        from discreet.mechanisms import regression_proximal as home  # noqa: PLC0415
+        from discreet.mechanisms import regression_proximal, regression_rejection  # noqa: PLC0415
 
-        tau = home.total_variation(asked.model, asked.size.read, asked.weight, asked.strength)
-        return approximate(ideal, tau, epsilon=epsilon)
+        near = regression_proximal.closeness(asked.model, asked.size.read, asked.weight, asked.strength)
+        return regression_rejection.nearly(ideal, near, epsilon)
 
     def draw(self, asked: RegressionDraw, potential: Potential, size: int, source: Source) -> Floats:
         del asked

@@ -166,7 +166,7 @@ class DeclaredLoss(MarginLoss):
         return self.phi(s, y)
 
     def slope(self, s: Floats, y: Floats) -> Floats:
-        """φ', clipped to the declared bound, so that a wrong declaration costs accuracy and not privacy."""
+        """φ', clipped to the declared bound; convexity and the bound of the bend are vouched for."""
         most = float(self.bound_of_slope)
         return np.clip(self.first(s, y), -most, most)
 

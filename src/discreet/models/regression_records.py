@@ -35,6 +35,18 @@ class Records:
     def n(self) -> int:
         return len(self.rows)
 
+    def held_to(self, model: GeneralizedLinear) -> Self:
+        """Return itself where it is as `of` makes it, proved in whole numbers; refuse (showing none) else."""
+        d = len(model.design)
+        if self.rows.ndim != 2 or self.rows.shape[1] != model.dimension:
+            raise ValueError(f"the model has {model.dimension} weights, and a row as many numbers")
+        q = self.rows[:, :d] / float(model.ball.grid)  # exact: the grid is a power of two
+        inside = np.array_equal(q, np.rint(q)) and bool(((q * q).sum(axis=1) <= model.ball.largest**2).all())
+        closed = inside and bool((self.rows[:, d:] == float(model.constant)).all())
+        if not (closed and np.array_equal(model.loss.admissible(self.answers), self.answers)):
+            raise ValueError("rows or answers are not those the promise is about: build them by Records.of")
+        return self
+
     def __reduce__(self) -> NoReturn:
         raise TypeError("private rows are not copied or pickled; release them through a mechanism")
 
