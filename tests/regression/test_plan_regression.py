@@ -245,5 +245,6 @@ def test_plan_on_the_command_line(tmp_path):
     regression_of = ("--model", "bayesian-logistic-regression", "--prior", prior, "--replicates", "1")
     said = json.loads(command(*regression_of, "--schema", str(where), "--json"))
     assert {row["replicates"] for row in said["rows"]} == {1}
+    assert {row["error_se"] for row in said["rows"]} == {None}  # nothing is known of it from one data set
     counts = ("--model", "naive_bayes", "--prior", 'label="ill", features=["ward"]', "--replicates", "2")
     assert "noisy_counts" in command(*counts, "--schema", str(where))

@@ -40,10 +40,10 @@ def _colour(row: RegressionPrediction) -> str:
 
 def _errors(axes: Any, plan: RegressionPlan) -> None:  # noqa: ANN401 - matplotlib's
     for y, row in enumerate(plan.rows):
-        axes.barh(y, row.error, height=0.55, color=_colour(row), alpha=0.85, xerr=row.error_se)
+        axes.barh(y, row.error, height=0.55, color=_colour(row), alpha=0.85, xerr=plan.excess(row)[1])
     axes.axvline(plan.exact.error, color=COLOURS["exact"], ls="--", lw=1.3)
     axes.set(xlabel=error_name(plan.model), xlim=(0, None))
-    axes.set_title("dashed: without privacy; bars: two standard errors of the simulation", fontsize=9)
+    axes.set_title("dashed: without privacy; whiskers: standard error of the difference from it", fontsize=9)
     frame(axes)
 
 

@@ -51,7 +51,8 @@ class RegressionPrediction:
     def to_json(self) -> dict[str, Any]:
         plain = {k: v for k, v in self.__dict__.items() if k not in {"mechanism", "errors"}}
         plain |= {"replicates": self.replicates}
-        return {k: "inf" if v == math.inf else v for k, v in plain.items()}
+        unknown = {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in plain.items()}
+        return {k: "inf" if v == math.inf else v for k, v in unknown.items()}
 
 
 def standard_error(values: Any) -> float:  # noqa: ANN401 - an array
@@ -83,6 +84,11 @@ class RegressionPlan:
             raise Unreachable(f"no mechanism meets {self.target!r}: {reasons}")
         return self.rows[0]
 
+    def excess(self, row: RegressionPrediction) -> tuple[float, float]:
+        """Return what privacy adds to the error, and its standard error, from differences world by world."""
+        gap = np.array(row.errors) - np.array(self.exact.errors)
+        return float(gap.mean()), standard_error(gap)
+
     @property
     def close(self) -> tuple[RegressionPrediction, ...]:
         """Rows whose error is within two standard errors of the best row's, compared world by world."""
@@ -104,7 +110,7 @@ class RegressionPlan:
         """Say what not to trust: intervals that cover too rarely, a smaller n than asked for."""
         low = [
             f"{row.name}: {self.level:.0%} intervals are predicted to cover {row.coverage:.0%} of the "
-            "weights: do not rely on them at this n and target"
+            f"weights (± {row.coverage_se:.0%}): do not rely on them at this n and target"
             for row in self.rows
             if not self._trusts(row)
         ]

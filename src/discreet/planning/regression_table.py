@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def table(plan: RegressionPlan) -> str:
     """Rows best first, then the posterior without privacy, what cannot meet the target, what not to trust."""
-    head = ("mechanism", "knobs", error_name(plan.model), "log loss", "rms of w", "width", "covers")
-    body = aligned([head, *(_cells(row) for row in (*plan.rows, plan.exact))])
+    head = ("mechanism", "knobs", error_name(plan.model), "excess", "log loss", "rms of w", "width", "covers")
+    body = aligned([head, *(_cells(plan, row) for row in (*plan.rows, plan.exact))])
     lines = [
         *_title(plan),
         *body,
@@ -40,16 +40,21 @@ def _title(plan: RegressionPlan) -> list[str]:
     ]
 
 
-def _cells(row: RegressionPrediction) -> tuple[str, ...]:
+def _cells(plan: RegressionPlan, row: RegressionPrediction) -> tuple[str, ...]:
     return (
         row.name,
         row.knobs,
-        f"{row.error:.4g}" + ("" if isnan(row.error_se) else f" ± {row.error_se:.1g}"),
+        f"{row.error:.4g}",
+        "" if row is plan.exact else _with_error(*plan.excess(row)),
         f"{row.log_loss:.4g}",
         f"{row.rms:.3g}",
         ONE_DRAW if row.width is None else f"{row.width:.3g}",
         "—" if row.coverage is None else f"{row.coverage:.0%}",
     )
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.4f}" if isnan(error) else f"{value:.4f} ± {error:.4f}"
 
 
 def _ending(plan: RegressionPlan) -> list[str]:
