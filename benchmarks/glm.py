@@ -146,8 +146,10 @@ def told(name, errors, out, task):
 
 
 def compared(ours, theirs):
-    apart = theirs.mean(axis=1) - ours.mean(axis=1)
-    error = np.sqrt((ours.var(axis=1, ddof=1) + theirs.var(axis=1, ddof=1)) / ours.shape[1])
+    """Say who is better by more than two standard errors of the difference, split by split."""
+    apart = theirs - ours
+    error = apart.std(axis=1, ddof=1) / np.sqrt(apart.shape[1])
+    apart = apart.mean(axis=1)
     words = [
         "better" if a > 2 * e else "WORSE" if a < -2 * e else "equal"
         for a, e in zip(apart, error, strict=True)
