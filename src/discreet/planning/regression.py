@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
 
 CRITERIA = ("error", "log_loss", "rms", "width")
-SECONDS, EACH, WORK = 6.0, 0.1, 2.3e-8  # of a plan; of a replicate, and of its n·d·(d + 20), about
+SECONDS, EACH, WORK = 6.0, 0.15, 6e-8  # of a plan; of a replicate, and of its n·d·(d + 20), about
 FEWEST, MOST = 4, 40  # replicates
 LARGEST_N, LARGEST_WORK = 200_000, 3e8  # beyond, fewer records are simulated
 SLOW, SLOW_D, SLOW_ND = "one_posterior_sample", 25, 200_000  # an exact draw that then takes minutes
