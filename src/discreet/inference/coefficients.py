@@ -86,6 +86,7 @@ class NormalCoefficients(Coefficients):
     covariance: Floats
     caution: str | None = None  # where the reading is not to be trusted, and why
     reading: str = "noise_aware"
+    predictor: NormalCoefficients | None = None  # what to predict with, where that is another reading
 
     def __post_init__(self) -> None:
         d = self.model.dimension
@@ -119,6 +120,8 @@ class NormalCoefficients(Coefficients):
 
     def _expected(self, rows: Floats) -> Floats:
         """∫ E[y | s] N(s; x·mean, xᵀCx) ds"""
+        if self.predictor is not None:
+            return self.predictor._expected(rows)  # noqa: SLF001
         weights = np.exp(-(NODES**2) / 2)
         spread = np.linalg.norm(rows @ self._root, axis=1)
         margins = (rows @ self.location)[:, None] + spread[:, None] * NODES
