@@ -143,7 +143,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
             )
         kind: Any = MECHANISMS[OF_REGRESSIONS[self.mechanism]]
         refusals = []
-        for share in shares(target, fits(len(self.classes or ()))):
+        for share in shares(target, fits(len(self.classes or ())), self.mechanism):
             try:
                 return kind.calibrate(model, n=n, target=share, **(self.options or {}))
             except (Unreachable, NotProved) as error:

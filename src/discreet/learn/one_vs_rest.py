@@ -26,18 +26,24 @@ def fits(classes: int) -> int:
     return 1 if classes == 2 else classes
 
 
-def shares(target: Guarantee, fits: int) -> list[Guarantee]:
+FEW = 5  # fits up to which objective perturbation does better with (ε/K, δ/K), whose λ is smaller
+
+
+def shares(target: Guarantee, fits: int, mechanism: str = "") -> list[Guarantee]:
     """Promises for one of K fits, any of which suffices: K of them give the target.
 
     Of an (ε, δ) target: (ε/K, δ/K) [DR14 Thm 3.16], and μ/√K with the largest μ whose exact profile meets
-    (ε, δ) [DRS22 Cor. 3.3]. Of other kinds: their own composition.
+    (ε, δ) [DRS22 Cor. 3.3]. Of other kinds: their own composition. Both are proved; their order is a choice
+    for utility, by public numbers alone.
     """
     if fits == 1:
         return [target]
     plain = per_draw(target, fits)
     if not isinstance(target, ApproxDP):
         return [plain]
-    return [gaussian_share(target, fits), plain]
+    gaussian = gaussian_share(target, fits)
+    shrinks = mechanism == "objective_perturbation" and fits <= FEW
+    return [plain, gaussian] if shrinks else [gaussian, plain]
 
 
 def gaussian_share(target: ApproxDP, fits: int) -> GaussianDP:
