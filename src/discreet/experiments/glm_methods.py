@@ -126,8 +126,7 @@ def round_above(n: int) -> int:
 def released_scores(ready: Any, split: Split, seeds: range) -> Iterator[Score]:  # noqa: ANN401
     """Release once a seed, and predict the rows that were held out; draws share one pass over the records.
 
-    A perturbed fit predicts by θ̃: its noise-aware mean is pulled to 0 wherever the noisy Hessian does not
-    tell curvature from none, and on real rows that is where much of what θ̃ knows lies.
+    A perturbed fit predicts as its posterior does, around θ̃; only the caution, which is slow, is left out.
     """
     draws: Any = {OneRegressionSample: sampled}.get(type(ready), simulate)
     if isinstance(ready, RegressionDraw | OneRegressionSample):
@@ -137,7 +136,7 @@ def released_scores(ready: Any, split: Split, seeds: range) -> Iterator[Score]: 
     value = split.records if ready.reads == "records" else signed_moments(split.model, *split.train)
     for seed in seeds:
         release = ready.release(value, SeededSource(seed))
-        reading = "naive" if isinstance(release, PerturbedFit) else "noise_aware"
+        reading = "predictive" if isinstance(release, PerturbedFit) else "noise_aware"
         yield averaged(posterior(release, reading=reading), split)
 
 
