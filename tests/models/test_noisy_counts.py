@@ -321,10 +321,3 @@ def test_a_hidden_markov_model_walks_the_same_line(tmp_path):
     assert "next state" in page
     made = release.to_inference_data(draws=20)
     assert made.posterior["state"].shape == (4, 20, 2, 6)
-
-
-def test_plans_say_that_they_are_for_families():
-    from discreet.planning import plan
-
-    with pytest.raises(TypeError, match=r"NoisyCounts\.calibrate"):
-        plan(MODEL, 100, PureDP(1))

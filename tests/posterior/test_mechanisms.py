@@ -83,7 +83,7 @@ def test_draws_follow_the_posterior(kind):
 
 def test_no_way_to_release_many_draws_for_the_price_of_one():
     public = {name for name, _ in inspect.getmembers(PosteriorDraw) if not name.startswith("_")}
-    assert public == {"draws", "guarantee", "prior", "release", "weight", "worst", "n", "relation"}
+    assert public == {"draws", "guarantee", "prior", "release", "weight", "worst", "n", "relation", "reads"}
     assert "size" not in inspect.signature(PosteriorDraw.release).parameters
     assert "NOT a release" in simulate.__doc__
 
