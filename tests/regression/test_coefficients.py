@@ -47,6 +47,13 @@ def test_probability_is_the_average_over_the_posterior(scale):
         assert got == pytest.approx(wanted, abs=1e-5)
 
 
+def test_probabilities_stay_within_zero_and_one():
+    certain = NormalCoefficients(MODEL, np.full(MODEL.dimension, 1e4), np.eye(MODEL.dimension) * 1e-12)
+    found = certain.probability(np.random.default_rng(0).normal(size=(500, len(MODEL.design))))
+    assert found.min() >= 0
+    assert found.max() <= 1
+
+
 def test_long_rows_are_scaled_as_the_private_ones_were(normal):
     far, near = normal.probability([[30.0, 40.0]]), normal.probability([[0.6, 0.8]])
     assert far == pytest.approx(near, abs=1e-5)

@@ -125,7 +125,8 @@ class NormalCoefficients(Coefficients):
         weights = np.exp(-(NODES**2) / 2)
         spread = np.linalg.norm(rows @ self._root, axis=1)
         margins = (rows @ self.location)[:, None] + spread[:, None] * NODES
-        return np.asarray(self.model.loss.expected(margins) @ (weights / weights.sum()))
+        values = self.model.loss.expected(margins)  # grows with the margin; rounding must not leave its range
+        return np.asarray(np.clip(values @ (weights / weights.sum()), values[:, 0], values[:, -1]))
 
 
 @final
