@@ -7,8 +7,9 @@ from functools import singledispatch
 from math import expm1, inf, sqrt
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from discreet.families.family import double_above
 from discreet.models.margin_losses import Logistic, MarginLoss
-from discreet.privacy.certified import Exact, ball, ceiling, largest, precision, round_down
+from discreet.privacy.certified import Exact, ball, ceiling, largest, round_down
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation, Unreachable
 from discreet.privacy.guarantees import ApproxDP, GaussianDP
 from discreet.privacy.perturbed_objective import LogisticObjective, PerturbedObjective, SmoothObjective
@@ -153,8 +154,3 @@ def _gaussian(mu_squared: float, target: Guarantee) -> GaussianDP:
 def prior(model: GeneralizedLinear) -> float:
     """d/R², rounded up"""
     return double_above(model.strength)
-
-
-def double_above(x: Fraction) -> float:
-    with precision(128):
-        return ceiling(ball(x))

@@ -87,15 +87,11 @@ class PosteriorDraw(Mechanism):
         return self.prior.update(self.prior.check(statistic, n), n, weight=self.weight)
 
 
-@final
 @dataclass(frozen=True)
-class PosteriorDraws(Mechanism):
-    """q independent draws of one posterior mechanism: q-fold composition of its guarantee."""
+class SeveralDraws(Mechanism):
+    """q independent draws of one mechanism, paid for together."""
 
-    name: ClassVar[str] = "posterior_draws"
-    theorem: ClassVar[str] = "sequential composition of q releases [M17 Prop. 1]"
-
-    one: PosteriorDraw
+    one: Any  # the mechanism of one draw
     q: int
 
     def __post_init__(self) -> None:
@@ -105,6 +101,17 @@ class PosteriorDraws(Mechanism):
     @property
     def guarantee(self) -> Guarantee:
         return compose(*[self.one.guarantee] * self.q)
+
+
+@final
+@dataclass(frozen=True)
+class PosteriorDraws(SeveralDraws):
+    """q independent draws of one posterior mechanism: q-fold composition of its guarantee."""
+
+    name: ClassVar[str] = "posterior_draws"
+    theorem: ClassVar[str] = "sequential composition of q releases [M17 Prop. 1]"
+
+    one: PosteriorDraw
 
     def release(
         self, value: ArrayLike, source: Source | None = None, *, count: int | None = None

@@ -16,12 +16,11 @@ import numpy as np
 from discreet.families.family import public_size
 from discreet.families.parameters import rational
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.posterior import fraction_of_one, verified
+from discreet.mechanisms.posterior import SeveralDraws, fraction_of_one, verified
 from discreet.mechanisms.potential import Potential
 from discreet.mechanisms.record_cap import Size, counted
 from discreet.mechanisms.regression_rules import allowed, largest_knob, least_strength, ruled
 from discreet.mechanisms.regression_samplers import SAMPLERS, RegressionSampler
-from discreet.privacy.composition import compose
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation, Unreachable
 from discreet.sampling.source import SYSTEM
 
@@ -138,7 +137,7 @@ def private_potential(
 
 @final
 @dataclass(frozen=True)
-class RegressionDraws(Mechanism):
+class RegressionDraws(SeveralDraws):
     """q independent draws, composed: √q·μ where one draw is μ-GDP [DRS22 Cor. 3.3]."""
 
     name: ClassVar[str] = "regression_draws"
@@ -146,15 +145,6 @@ class RegressionDraws(Mechanism):
     reads: ClassVar[str] = "records"
 
     one: RegressionDraw
-    q: int
-
-    def __post_init__(self) -> None:
-        if isinstance(self.q, bool) or not (isinstance(self.q, int) and self.q >= 1):
-            raise ValueError(f"the number of draws must be a positive integer, got {self.q!r}")
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return compose(*[self.one.guarantee] * self.q)
 
     def release(self, value: Records, source: Source | None = None, *, count: int | None = None) -> Floats:
         del count

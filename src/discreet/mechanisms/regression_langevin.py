@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.families.family import root_above
 from discreet.families.parameters import power_of_two_above
 from discreet.mechanisms.laplace import default_grid
 from discreet.mechanisms.potential import Potential
 from discreet.models.margin_losses import Floats, Logistic, MarginLoss
-from discreet.privacy.certified import ball, ceiling, precision, round_down
+from discreet.privacy.certified import round_down
 from discreet.privacy.langevin import Langevin
 from discreet.sampling import exact
 
@@ -99,7 +100,7 @@ class LangevinRun:
 
     @property
     def _norm(self) -> Fraction:
-        return Fraction(_root(self.model.bound_square))
+        return Fraction(root_above(self.model.bound_square))
 
     @cached_property
     def displacement(self) -> Fraction:
@@ -110,7 +111,7 @@ class LangevinRun:
         [Higham 2002 §3.1]. The mean goes to the grid, g√d/2 on either run, and so did the noise before.
         """
         loss, c, d = self.model.loss, self._norm, self.model.dimension
-        diagonal = Fraction(_root(Fraction(d)))
+        diagonal = Fraction(root_above(Fraction(d)))
         slope = loss.curvature * _gamma(d + 8) * c * diagonal * self.box + SLOPE_ERROR * loss.lipschitz
         additions = _gamma(WIDE + self.size.read // BLOCK + 8)
         gradient = self.size.total * c * (slope + (additions + 8 * UNIT) * (loss.lipschitz + slope))
@@ -127,7 +128,7 @@ class LangevinRun:
             steps=self.steps,
             strong=self.strength,
             smooth=self.smooth,
-            gradient=_root(square),
+            gradient=root_above(square),
             displacement=self.displacement,
         )
 
@@ -142,11 +143,6 @@ class LangevinRun:
             noise = exact.normal(source, 0, 2 * h, many * size * d, self.grid)
             advance(last, noise.reshape(many, size, d))
         return last
-
-
-def _root(square: Fraction) -> float:
-    with precision(128):
-        return ceiling(ball(square).sqrt())
 
 
 def _gamma(k: int) -> Fraction:

@@ -93,11 +93,13 @@ class NearExact(RegressionSampler):
                 "target; sampler='langevin' is Gaussian DP"
             )
         square = asked.model.gradient_square(asked.relation) * (asked.weight * asked.size.moved) ** 2
-        return self.nearly(exact_draw(square, asked.strength, asked.relation), asked, asked.at)
+        from discreet.mechanisms.regression_rejection import nearly  # noqa: PLC0415 - only when asked for
+
+        return nearly(exact_draw(square, asked.strength, asked.relation), self.closeness(asked), asked.at)
 
     @abstractmethod
-    def nearly(self, ideal: Guarantee, asked: RegressionDraw, epsilon: Exact) -> Guarantee:
-        """Return what is left of the exact draw's promise."""
+    def closeness(self, asked: RegressionDraw) -> tuple[float, float]:
+        """(ε₀, δ₀), how near the exact law the draws are on every data set."""
 
 
 @final
@@ -107,11 +109,10 @@ class Rejection(NearExact):
 
     theorem: ClassVar[str] = "GLL22 Thm 4.1; rounding as (ε₀, δ₀)-closeness"
 
-    def nearly(self, ideal: Guarantee, asked: RegressionDraw, epsilon: Exact) -> Guarantee:
-        from discreet.mechanisms import regression_rejection as home  # noqa: PLC0415 - only when asked for
+    def closeness(self, asked: RegressionDraw) -> tuple[float, float]:
+        from discreet.mechanisms import regression_rejection as home  # noqa: PLC0415
 
-        near = home.closeness(asked.model, asked.size.read, asked.weight, asked.strength)
-        return home.nearly(ideal, near, epsilon)
+        return home.closeness(asked.model, asked.size.read, asked.weight, asked.strength)
 
     def draw(self, asked: RegressionDraw, potential: Potential, size: int, source: Source) -> Floats:
         del asked
@@ -127,11 +128,10 @@ class Proximal(NearExact):
 
     theorem: ClassVar[str] = "GLL22 Thm 4.1; CCSW22 Thm 3 and rounding as (ε₀, δ₀)-closeness"
 
-    def nearly(self, ideal: Guarantee, asked: RegressionDraw, epsilon: Exact) -> Guarantee:
-        from discreet.mechanisms import regression_proximal, regression_rejection  # noqa: PLC0415
+    def closeness(self, asked: RegressionDraw) -> tuple[float, float]:
+        from discreet.mechanisms import regression_proximal as home  # noqa: PLC0415
 
-        near = regression_proximal.closeness(asked.model, asked.size.read, asked.weight, asked.strength)
-        return regression_rejection.nearly(ideal, near, epsilon)
+        return home.closeness(asked.model, asked.size.read, asked.weight, asked.strength)
 
     def draw(self, asked: RegressionDraw, potential: Potential, size: int, source: Source) -> Floats:
         del asked

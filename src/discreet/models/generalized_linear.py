@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from math import isqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
-from discreet.families.family import Sensitivity, double_above
+from discreet.families.family import Sensitivity, root_above
 from discreet.families.parameters import Rational, power_of_two_above, show
 from discreet.families.records import Ball
 from discreet.models.margin_losses import Logistic, MarginLoss
@@ -109,7 +108,7 @@ class GeneralizedLinear:
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """Of the gradient, in L2; the other norms by d."""
         square = self.gradient_square(relation)
-        l1, l2 = (double_above(_root_above(part)) for part in (square * self.dimension, square))
+        l1, l2 = (root_above(part) for part in (square * self.dimension, square))
         return Sensitivity(l1, l2, l2)
 
     def smoothness(self, n: int) -> Fraction:
@@ -120,11 +119,6 @@ class GeneralizedLinear:
     def strength(self) -> Fraction:
         """m₀ = d/R²: the prior's, N(0, (R²/d)I)."""
         return Fraction(self.dimension) / self.radius**2
-
-
-def _root_above(square: Fraction) -> Fraction:
-    scale = 2**60
-    return Fraction(isqrt(int(square * scale**2)) + 1, scale)
 
 
 @final
