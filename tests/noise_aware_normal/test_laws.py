@@ -5,8 +5,13 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binomtest, norm
 
-from discreet.inference.noise_aware_normal_algebra import at_door, conjugate, expand
-from discreet.inference.noise_aware_normal_chains import normal_points
+from discreet.inference.noise_aware_normal_algebra import (
+    at_door,
+    conjugate,
+    expand,
+    from_moments,
+    to_moments,
+)
 from discreet.inference.noise_aware_normal_kernel import moments
 from discreet.inference.noise_aware_normal_model import Observed, latent
 from discreet.inference.noise_aware_normal_moments import (
@@ -15,6 +20,7 @@ from discreet.inference.noise_aware_normal_moments import (
     log_laplace,
     log_normal_laplace,
 )
+from discreet.inference.noise_aware_normal_starts import normal_points
 from discreet.inference.noise_aware_regression import Design, regression_model
 
 
@@ -123,3 +129,30 @@ def test_the_conjugate_draw_is_the_family_posterior(model):
     assert (
         min(binomtest(int(c), draws, 0.1).pvalue for c in wrong[..., 0].sum(axis=0)) < 1e-5
     )  # ten records: told apart
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_the_volume_of_the_walk_in_second_moments(p):
+    layout, rng = (0, p, 1), np.random.default_rng(p)
+    psi = rng.standard_normal(p + p * (p + 1) // 2 + p + 1)
+    phi, back = np.empty_like(psi), np.empty_like(psi)
+    volume = from_moments(psi, layout, phi)
+    to_moments(phi, layout, back)
+    np.testing.assert_allclose(back, psi, rtol=1e-10)
+
+    def moved(i, by):
+        out, there = np.empty_like(psi), psi.copy()
+        there[i] += by
+        from_moments(there, layout, out)
+        return out
+
+    slope = np.stack([(moved(i, 1e-5) - moved(i, -1e-5)) / 2e-5 for i in range(psi.size)])
+    assert volume == pytest.approx(np.linalg.slogdet(slope)[1], abs=1e-7)
+
+
+def test_where_the_mean_is_told_the_walk_is_in_the_parameters_themselves():
+    psi = np.random.default_rng(4).standard_normal(8)
+    for layout in [(0, 2, 0), (1, 2, 1)]:
+        phi = np.empty_like(psi)
+        assert from_moments(psi, layout, phi) == 0.0
+        np.testing.assert_array_equal(phi, psi)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Seen = tuple[Floats, float, float, float, Floats, float, float]
 
 TARGET = 0.3  # acceptance that the non-centred move adapts to
+FASTEST = 0.1  # an adaptation moves the proposal, which starts near its shape
 
 
 @njit(cache=True, inline="always")
@@ -243,7 +244,7 @@ def sweeps(
                 phi[:], now = new, then
                 mu[:], L[:], S[:] = mu2, L2, S2
             if done + t < adapt:
-                stretch(root, noise, (accept - TARGET) * min(0.9, phi.size * (done + t + 1.0) ** -0.6))
+                stretch(root, noise, (accept - TARGET) * min(FASTEST, phi.size * (done + t + 1.0) ** -0.6))
         if seen[6] > 0.0:
             n = births_and_deaths(rng, u, n, mu, L, f, seen, grid, S)
         if (t + 1) % thin == 0:

@@ -65,15 +65,11 @@ def expand(phi: Floats, layout: Layout, mu: Floats, L: Floats) -> None:
     f, p, r = layout
     L[:] = 0.0
     mu[:f] = 1.0
-    place = 2 * p
-    for i in range(p):
-        mu[f + i] = phi[i]
-        for j in range(i):
-            L[f + i, f + j] = phi[place] * math.exp(phi[p + j])
-            place += 1
-        L[f + i, f + i] = math.exp(phi[p + i])
+    mu[f : f + p] = phi[:p]
+    _factor(phi, p, L[f : f + p, f : f + p])
     if r:
         last = f + p
+        place = phi.size - 1 - last
         mu[last] = 0.0
         for i in range(last):
             mu[last] += phi[place + i] * mu[i]
@@ -114,6 +110,74 @@ def log_prior(phi: Floats, layout: Layout, prior: Prior, L: Floats) -> float:
 
 
 @njit(cache=True)
+def by_moments(layout: Layout) -> bool:
+    """Whether only second moments of the normal columns are told: M = Σ + μμᵀ, and hardly μ itself."""
+    return layout[0] == 0 and layout[2] == 1
+
+
+@njit(cache=True)
+def to_moments(phi: Floats, layout: Layout, psi: Floats) -> None:
+    """ψ: v and the factor of M = Σ + μμᵀ in place of μ and that of Σ, μ = Tv/√(1+‖v‖²), M = TTᵀ; else φ."""
+    psi[:] = phi
+    if not by_moments(layout):
+        return
+    p = layout[1]
+    L, T = np.zeros((p, p)), np.zeros((p, p))
+    _factor(phi, p, L)
+    mu = phi[:p].copy()
+    cholesky(L @ L.T + np.outer(mu, mu), T)
+    forward(T, mu)
+    psi[:p] = mu / math.sqrt(max(1.0 - np.sum(mu * mu), 1e-15))
+    _unfactor(T, p, psi)
+
+
+@njit(cache=True)
+def from_moments(psi: Floats, layout: Layout, phi: Floats) -> float:
+    """φ of ψ, Σ = T(I + vvᵀ)⁻¹Tᵀ; return ln |∂φ/∂ψ| = ln|T| − (p/2+1)ln(1+‖v‖²) + ln J(T) − ln J(L).
+
+    J = Π l_i^{2(p−i)+2} is that of `log_prior`, and (μ, M) → (μ, Σ) keeps volumes. In φ the second moments
+    make a thin curved ridge, μμᵀ + Σ ≈ M, on which a random walk crawls; in ψ it is straight.
+    """
+    phi[:] = psi
+    if not by_moments(layout):
+        return 0.0
+    p = layout[1]
+    T, L = np.zeros((p, p)), np.zeros((p, p))
+    _factor(psi, p, T)
+    size = 1.0 + np.sum(psi[:p] ** 2)
+    mu = T @ psi[:p] / math.sqrt(size)
+    if not cholesky(T @ T.T - np.outer(mu, mu), L):
+        return -np.inf
+    phi[:p] = mu
+    _unfactor(L, p, phi)
+    total = -(0.5 * p + 1.0) * math.log(size)
+    for i in range(p):
+        total += psi[p + i] + 2.0 * (p - i) * (psi[p + i] - phi[p + i])
+    return total
+
+
+@njit(cache=True)
+def _factor(phi: Floats, p: int, L: Floats) -> None:
+    """L = C·diag(l) of the p normal columns alone."""
+    place = 2 * p
+    for i in range(p):
+        for j in range(i):
+            L[i, j] = phi[place] * math.exp(phi[p + j])
+            place += 1
+        L[i, i] = math.exp(phi[p + i])
+
+
+@njit(cache=True)
+def _unfactor(L: Floats, p: int, phi: Floats) -> None:
+    place = 2 * p
+    for i in range(p):
+        phi[p + i] = math.log(L[i, i])
+        for j in range(i):
+            phi[place] = L[i, j] / L[j, j]
+            place += 1
+
+
+@njit(cache=True)
 def conjugate(
     rng: np.random.Generator,
     phi: Floats,
@@ -133,14 +197,10 @@ def conjugate(
         for j in range(p):
             scale[i, j] += second[f + i, f + j] + kappa * m[i] * m[j] - k * mean[i] * mean[j]
     L = _inverse_wishart_root(rng, nu + n, scale)
-    place = 2 * p
     noise = rng.standard_normal(p) / math.sqrt(k)
     for i in range(p):
         phi[i] = mean[i] + np.sum(L[i] * noise)
-        phi[p + i] = math.log(L[i, i])
-        for j in range(i):
-            phi[place] = L[i, j] / L[j, j]
-            place += 1
+    _unfactor(L, p, phi)
     if r:
         d = f + p
         corner = np.sum(wm * (P @ wm)) + second[d, d]

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from discreet.inference.noise_aware_augment_kernel import TARGET, log_noise, stretch
+from discreet.inference.noise_aware_augment_kernel import FASTEST, TARGET, log_noise, stretch
 from discreet.inference.noise_aware_normal_algebra import (
     backward,
     cholesky,
     conjugate,
     expand,
     forward,
+    from_moments,
     log_prior,
+    to_moments,
 )
 
 if TYPE_CHECKING:
@@ -135,27 +137,52 @@ def mix(
 
 
 @njit(cache=True)
-def weigh(
+def stir(
     rng: np.random.Generator,
-    drawn: Floats,
+    swarm: Floats,
     value: Floats,
+    root: Floats,
     layout: Layout,
     prior: Prior,
     seen: Seen,
     grid: Floats,
     points: Floats,
     n: int,
+    power: float,
+    times: int,
 ) -> None:
-    """Fill `drawn` with φ from the prior, `value` with ln p(Ŝ | φ), noise of any kind taken for Gaussian."""
-    d, size = points.shape[0], seen[0].size
+    """Move every ψ of a swarm, keeping p(ψ)·p(Ŝ|ψ)^power; `value` is ln p(Ŝ|ψ), any noise as if normal."""
+    d, size, k = points.shape[0], seen[0].size, swarm.shape[1]
     mu, L, m, V = np.zeros(d), np.zeros((d, d)), np.zeros(size), np.zeros((size, size))
     C, half = np.zeros((size, size)), np.zeros((size, size))
     omega = np.full(size, 2.0 / seen[1] ** 2 if seen[2] == 1.0 else 0.5 / seen[1])
-    for k in range(drawn.shape[0]):
-        conjugate(rng, drawn[k], layout, prior, 0, np.zeros(d), np.zeros((d, d)))
-        expand(drawn[k], layout, mu, L)
-        moments(points, mu, L, layout[0], seen, grid, m, V)
-        value[k] = log_density(seen[0] - n * m, V, n, omega, C, half)
+    phi, new = np.empty(k), np.empty(k)
+    for i in range(swarm.shape[0]):
+        now, value[i] = -np.inf, -np.inf
+        for t in range(times + 1):
+            new[:] = swarm[i]
+            if t > 0:
+                new += root @ rng.standard_normal(k)
+            then = from_moments(new, layout, phi)
+            if not then > -1e300:
+                continue
+            expand(phi, layout, mu, L)
+            then += log_prior(phi, layout, prior, L)
+            moments(points, mu, L, layout[0], seen, grid, m, V)
+            fits = log_density(seen[0] - n * m, V, n, omega, C, half)
+            then += power * fits if fits > -1e300 else -np.inf
+            if t == 0 or math.log(1.0 - rng.random()) < then - now:
+                swarm[i], value[i], now = new, fits, then
+
+
+@njit(cache=True)
+def imagine(rng: np.random.Generator, swarm: Floats, layout: Layout, prior: Prior) -> None:
+    """Fill it with ψ from the prior."""
+    d = layout[0] + layout[1] + layout[2]
+    phi = np.empty(swarm.shape[1])
+    for row in swarm:
+        conjugate(rng, phi, layout, prior, 0, np.zeros(d), np.zeros((d, d)))
+        to_moments(phi, layout, row)
 
 
 @njit(cache=True)
@@ -176,36 +203,45 @@ def steps(
     out: Floats,
     thin: int,
 ) -> int:
-    """Run out.shape[0]·thin steps from (φ, n, ω); n moves along where it is private, uniform on 0..most."""
+    """Run out.shape[0]·thin steps from (φ, n, ω); n moves along where it is private, uniform on 0..most.
+
+    The walk is in ψ, the coordinates of `from_moments`.
+    """
     d, f, size = points.shape[0], layout[0], seen[0].size
     private = seen[6] > 0.0
     mu, L, mu2, L2 = np.zeros(d), np.zeros((d, d)), np.zeros(d), np.zeros((d, d))
     m, V, m2, V2 = np.zeros(size), np.zeros((size, size)), np.zeros(size), np.zeros((size, size))
     C, half, half2 = np.zeros((size, size)), np.zeros((size, size)), np.zeros((size, size))
+    psi, new = np.empty(phi.size), np.empty(phi.size)
+    to_moments(phi, layout, psi)
+    volume = from_moments(psi, layout, phi)
     expand(phi, layout, mu, L)
     moments(points, mu, L, f, seen, grid, m, V)
     for t in range(out.shape[0] * thin):
-        now = log_prior(phi, layout, prior, L) + log_density(seen[0] - n * m, V, n, omega, C, half)
+        now = log_prior(phi, layout, prior, L) + log_density(seen[0] - n * m, V, n, omega, C, half) + volume
         now += log_noise(seen[5] - seen[6] * n, seen[1], seen[2]) if private else 0.0
         noise = rng.standard_normal(root.shape[0])
         move = root @ noise
-        new = phi + move[: phi.size]
         count = n + int(np.rint(move[-1])) if private else n
-        then = -np.inf
-        if 0 <= count <= most:
+        then = from_moments(psi + move[: phi.size], layout, new)
+        swollen = then
+        if 0 <= count <= most and then > -1e300:
             expand(new, layout, mu2, L2)
             moments(points, mu2, L2, f, seen, grid, m2, V2)
-            then = log_prior(new, layout, prior, L2)
+            then += log_prior(new, layout, prior, L2)
             then += log_density(seen[0] - count * m2, V2, count, omega, C, half2)
             then += log_noise(seen[5] - seen[6] * count, seen[1], seen[2]) if private else 0.0
+        else:
+            then = -np.inf
         if not then > -1e300:
             then = -np.inf
         accept = math.exp(min(0.0, then - now)) if now > -1e300 else 1.0 * (then > -1e300)
         if rng.random() < accept:
-            phi[:], n = new, count
+            psi += move[: phi.size]
+            phi[:], n, volume = new, count, swollen
             mu[:], L[:], m[:], V[:], half[:] = mu2, L2, m2, V2, half2
         if done + t < adapt:
-            stretch(root, noise, (accept - TARGET) * min(0.9, root.shape[0] * (done + t + 1.0) ** -0.6))
+            stretch(root, noise, (accept - TARGET) * min(FASTEST, root.shape[0] * (done + t + 1.0) ** -0.6))
         if seen[2] == 1.0:
             mix(rng, seen[0] - n * m, V, n, omega, half, seen[1])
         if (t + 1) % thin == 0:
