@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet import __version__
 from discreet.inference.draws import released
+from discreet.mechanisms.calibration import shared
 from discreet.mechanisms.registry import MECHANISMS, OF_COUNTS, OF_FAMILIES, OF_REGRESSIONS
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.privacy.filters import Overspent
-from discreet.privacy.grouping import per_draw, per_row
+from discreet.privacy.grouping import per_row
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved
 from discreet.privacy.serial import to_json
 from discreet.receipts import LedgerError
@@ -154,23 +155,26 @@ def calibrated(
     **options: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401 - a mechanism
     """Find the knob for one row and one draw, so that a unit and all draws together get the target."""
+    known = homes(statistic.model)
+    called = next((name for name, home in known.items() if home == kind.name), kind.name)
     if draws != 1 and not hasattr(kind, "draws"):
-        several = (
-            name for name, home in homes(statistic.model).items() if hasattr(MECHANISMS[home], "draws")
-        )
+        several = (name for name, home in known.items() if hasattr(MECHANISMS[home], "draws"))
         raise ValueError(
-            f"{kind.name} makes one release a charge: leave draws out; noisy statistics are then sampled "
+            f"{called} makes one release a charge: leave draws out; noisy statistics are then sampled "
             f"freely, and several draws at once come from {', '.join(several) or 'none for this model'}"
         )
-    _refuse_strangers(kind.name, kind.calibrate, options)
-    each, k = per_draw(target, draws), statistic.rows_per_unit
+    refuse_strangers(called, kind.calibrate, options)
+    k, given = statistic.rows_per_unit, {"n": statistic.n, **options}
     if UNITS in inspect.signature(kind.calibrate).parameters:
-        return kind.calibrate(statistic.model, n=statistic.n, target=each, rows_per_unit=k, **options)
-    one = kind.calibrate(statistic.model, n=statistic.n, target=per_row(each, k), **options)
-    return one if draws == 1 else one.draws(draws)
+        return kind.calibrate(statistic.model, target=target, rows_per_unit=k, **given)
+    if draws == 1:
+        return kind.calibrate(statistic.model, target=per_row(target, k), **given)
+    return shared(
+        lambda each: kind.calibrate(statistic.model, target=per_row(each, k), **given), target, draws
+    )
 
 
-def _refuse_strangers(mechanism: str, calibrate: Callable[..., Any], options: dict[str, Any]) -> None:
+def refuse_strangers(mechanism: str, calibrate: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """Say which options a mechanism takes and needs, before Python says it less clearly."""
     known = {
         name: p.default is inspect.Parameter.empty

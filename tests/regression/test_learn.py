@@ -20,7 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dc
 from discreet.learn import LogisticRegression
-from discreet.learn.one_vs_rest import answers, gaussian_share, probabilities, shares
+from discreet.learn.one_vs_rest import answers, probabilities, shares
+from discreet.mechanisms.calibration import gaussian_share
 from discreet.privacy.composition import compose
 from discreet.privatise import ChargeKept
 

@@ -8,11 +8,16 @@ import pytest
 
 from discreet.audit.registry import CASES
 from discreet.certificate import audits, certificate_text
+from discreet.families.normal_mean import NormalMean
 from discreet.inference.draws import OnlyDraws
 from discreet.ledger import Ledger
+from discreet.mechanisms.calibration import shared
+from discreet.mechanisms.diffused import DiffusedPosterior
 from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.mechanisms.regression_draw import DiffusedRegression
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
+from discreet.privacy.grouping import per_draw, per_row
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.guarantees import ApproxDP, GaussianDP
 from discreet.privatise import ChargeKept, offered, privatise
@@ -140,6 +145,58 @@ def test_draws_refuse_intervals_and_may_be_several(rows, ledgers):
     assert "draw" in report(several)
     with pytest.raises(ValueError, match="tuned, diffused"):
         privatise(table, MODEL, draws=4, **{**ask, "mechanism": "objective_perturbation"})
+
+
+@pytest.mark.parametrize(("sampler", "gaussian"), [("langevin", True), ("rejection", False)])
+def test_draws_share_the_target_by_the_square_root_where_they_are_gaussian(rows, ledgers, sampler, gaussian):
+    """Four draws of μ-GDP cost 2μ: by (ε/4, δ/4) each, what a record counts would be about half."""
+    target = ApproxDP(1, 1e-6)
+    ask = {"mechanism": "diffused", "target": target, "ledger": ledgers[SUBSTITUTE], "sampler": sampler}
+    release = privatise(Table.open(rows, schema=SCHEMA), MODEL, draws=4, **ask)
+    counts = dict(release.parameters)["rho"]
+    even = DiffusedRegression.calibrate(
+        release.model, n=release.n, target=per_draw(target, 4), sampler=sampler
+    )
+    assert release.guarantee <= target
+    if gaussian:
+        assert release.guarantee.epsilon(1e-6) > 0.999  # nothing is left over
+        assert even.draws(4).guarantee.epsilon(1e-6) < 0.5
+        assert counts > 1.9 * even.rho
+    else:
+        assert counts == even.rho
+
+
+def test_units_share_what_draws_leave():
+    """A unit of two rows and four draws: μ/(2·√4) a row and draw."""
+    target = ApproxDP(1, 1e-6)
+    mean = NormalMean(0, 1, 1, -1, 1)
+    four = shared(lambda each: DiffusedPosterior.calibrate(mean, n=9, target=per_row(each, 2)), target, 4)
+    assert 0.999 < four.guarantee.group(2).epsilon(1e-6) <= 1
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "home"), [("tuned", "tuned_regression"), ("direct", "direct_regression")]
+)
+def test_errors_name_the_mechanism_as_it_was_asked_for(rows, ledgers, mechanism, home):
+    with pytest.raises(ValueError, match=f"^{mechanism} takes the options: most, sampler") as refused:
+        privatise(
+            Table.open(rows, schema=SCHEMA),
+            MODEL,
+            mechanism=mechanism,
+            target=GaussianDP(1),
+            ledger=ledgers[SUBSTITUTE],
+            nonsense=1,
+        )
+    assert home not in str(refused.value)
+    with pytest.raises(ValueError, match=r"^one_posterior_sample makes one release a charge"):
+        privatise(
+            Table.open(rows, schema=SCHEMA),
+            MODEL,
+            mechanism="one_posterior_sample",
+            target=GaussianDP(1),
+            ledger=ledgers[SUBSTITUTE],
+            draws=2,
+        )
 
 
 def test_other_priors_and_readings(rows, ledgers):

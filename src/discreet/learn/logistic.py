@@ -18,6 +18,7 @@ from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.regression_values import VALUES
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
+from discreet.privatise import refuse_strangers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -142,6 +143,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
                 f"{', '.join(OF_REGRESSIONS)}"
             )
         kind: Any = MECHANISMS[OF_REGRESSIONS[self.mechanism]]
+        refuse_strangers(self.mechanism, kind.calibrate, self.options or {})
         refusals = []
         for share in shares(target, fits(len(self.classes or ())), self.mechanism):
             try:

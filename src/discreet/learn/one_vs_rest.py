@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.mechanisms.calibration import largest_budget
+from discreet.mechanisms.calibration import gaussian_share
 from discreet.privacy.composition import repeat
 from discreet.privacy.grouping import per_draw
-from discreet.privacy.guarantee import Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP
+from discreet.privacy.guarantees import ApproxDP
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,15 +43,6 @@ def shares(target: Guarantee, fits: int, mechanism: str = "") -> list[Guarantee]
     gaussian = gaussian_share(target, fits)
     shrinks = mechanism == "objective_perturbation" and fits <= FEW
     return [plain, gaussian] if shrinks else [gaussian, plain]
-
-
-def gaussian_share(target: ApproxDP, fits: int) -> GaussianDP:
-    """μ/√K for the largest μ, to one double, with μ-GDP ≤ target; the composition of K is verified."""
-    whole = largest_budget(lambda mu: GaussianDP(mu, relation=target.relation), target)
-    share = per_draw(GaussianDP(whole, relation=target.relation), fits)
-    if not isinstance(share, GaussianDP) or not repeat(share, fits) <= target:
-        raise Unreachable(f"the promise for one of {fits} classes could not be proved to give {target}")
-    return share
 
 
 def composed(own: Guarantee, fits: int, target: Guarantee) -> Guarantee:

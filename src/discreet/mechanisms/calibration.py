@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
-from discreet.privacy.certified import largest
-from discreet.privacy.guarantee import Unreachable
+from discreet.privacy.certified import PrecisionError, largest
+from discreet.privacy.composition import repeat
+from discreet.privacy.grouping import per_draw
+from discreet.privacy.guarantee import NotProved, Unreachable
+from discreet.privacy.guarantees import ApproxDP, GaussianDP
 from discreet.sampling.noise import LARGEST_SCALE
 
 if TYPE_CHECKING:
@@ -54,3 +58,25 @@ def largest_budget(
     if not budget > 0:
         raise Unreachable(f"no ε above 0 meets {target}")
     return budget
+
+
+# ── several releases ────────────────────────────────────────────────────────────────────────────────
+
+
+def gaussian_share(target: ApproxDP, q: int) -> GaussianDP:
+    """μ/√q for the largest μ, to one double, with μ-GDP ≤ target [DRS22 Cor. 3.3]; verified."""
+    whole = largest_budget(lambda mu: GaussianDP(mu, relation=target.relation), target)
+    share = per_draw(GaussianDP(whole, relation=target.relation), q)
+    if not isinstance(share, GaussianDP) or not repeat(share, q) <= target:
+        raise Unreachable(f"the promise for one of {q} releases could not be proved to give {target}")
+    return share
+
+
+def shared(calibrate: Callable[[Guarantee], Any], target: Guarantee, q: int) -> Any:  # noqa: ANN401
+    """Return q draws that meet the target: μ/√q each where one is Gaussian DP, else by basic composition."""
+    if isinstance(target, ApproxDP):
+        with suppress(Unreachable, NotProved, PrecisionError):
+            one = calibrate(gaussian_share(target, q))
+            if isinstance(one.guarantee, GaussianDP):
+                return one.draws(q)
+    return calibrate(per_draw(target, q)).draws(q)
