@@ -19,9 +19,10 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dc
-from discreet.learn import LogisticRegression
+from discreet.learn import LinearRegression, LogisticRegression
 from discreet.learn.one_vs_rest import answers, probabilities, shares
 from discreet.mechanisms.calibration import gaussian_share
+from discreet.models.regression_values import VALUES
 from discreet.privacy.composition import compose
 from discreet.privatise import ChargeKept
 
@@ -39,6 +40,11 @@ def made(n, seed=0):
 def estimator(**given):
     usual = {"epsilon": 2, "delta": DELTA, "classes": [0, 1], "norm": 1, "random_state": 0}
     return LogisticRegression(**{**usual, **given})
+
+
+def linear(**given):
+    usual = {"epsilon": 2, "delta": DELTA, "answers": (0, 1), "norm": 1, "random_state": 0}
+    return LinearRegression(**{**usual, **given})
 
 
 # ── scikit-learn's own checks ───────────────────────────────────────────────────────────────────────────
@@ -78,6 +84,7 @@ def test_scikit_learns_own_checks(estimator, check):
         ({"bounds": (0, float("nan"))}, "lower < upper.*public"),
         ({"bounds": ([0, 0], 1)}, "3 numbers, one a column"),
         ({"mechanism": "magic"}, "no mechanism for a regression is called 'magic'"),
+        ({"mechanism": "tuned", "options": {"magic": 1}}, "^tuned takes the options: most.*got magic"),
     ],
 )
 def test_what_is_missing_or_wrong_is_said_before_anything_is_read(given, words):
@@ -107,6 +114,32 @@ def test_texts_are_refused_without_quoting_one():
     assert "Alice" not in str(error.value)
 
 
+SECRET = 0.73920416
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (np.full(17, SECRET), np.zeros(17)),
+        (np.full((17, 2, 2), SECRET), np.zeros(17)),
+        (np.full((17, 3), SECRET + 1j), np.zeros(17)),
+        (np.full((17, 3), 0.5), np.full(17, SECRET + 1j)),
+        (np.full((17, 3), 0.5), np.full((17, 2), SECRET)),
+        (np.full((17, 3), SECRET), np.zeros(16)),
+        (np.full((17, 0), SECRET), np.zeros(17)),
+        ([[SECRET, 1.0]] * 16 + [[SECRET]], np.zeros(17)),
+    ],
+    ids=["1d", "3d", "complex", "complex y", "wide y", "short y", "no column", "ragged"],
+)
+@pytest.mark.parametrize("several", [estimator, linear], ids=["logistic", "linear"])
+def test_wrong_shapes_are_refused_without_a_value_or_the_private_number_of_records(several, x, y):
+    """scikit-learn's own words print the array, or its shape."""
+    with pytest.raises(ValueError, match=r"must|Complex|feature|samples") as error:
+        several(relation="add_remove").fit(x, y)
+    told = f"{error.value} {error.value.__context__} {error.value.__cause__}"
+    assert not any(private in told for private in ("7392", "17", "16"))
+
+
 # ── what counts ─────────────────────────────────────────────────────────────────────────────────────────
 def test_undeclared_labels_count_for_nothing_and_missing_numbers_for_the_middle():
     x, y = made(200)
@@ -120,6 +153,19 @@ def test_undeclared_labels_count_for_nothing_and_missing_numbers_for_the_middle(
     fitted = estimator(bounds=(-1, 1), norm=1).fit(holes, odd)
     assert np.isfinite(fitted.coef_).all()
     assert np.isfinite(fitted.predict_proba(holes)).all()
+
+
+def test_no_record_makes_a_fit_warn_or_fail():
+    """Warnings are errors here: one that a far number or an odd answer makes tells of that record."""
+    pd = pytest.importorskip("pandas")
+    x, y = made(20)
+    far = x.astype(np.longdouble)
+    far[0] = [1.7e308, -1.7e308, np.longdouble("1e4000")]
+    odd = y.astype(object)
+    odd[:4] = [pd.NA, {1: 2}, np.zeros(2), 10**400]
+    assert np.isfinite(estimator(bounds=(0, 0.1), mechanism="tuned").fit(far, odd).coef_).all()
+    assert np.isfinite(linear(bounds=(0, 0.1)).fit(far, far[:, 2]).coef_).all()
+    assert np.array(answers(odd, np.array([0, 1])))[0, :4].tolist() == [0, 0, 0, 0]
 
 
 def test_three_classes_are_plus_and_minus_one_each():
@@ -278,34 +324,42 @@ def charges(ledger):
 
 
 # ── the ledger ──────────────────────────────────────────────────────────────────────────────────────────
-def test_the_ledger_is_charged_before_the_data_are_looked_at(tmp_path):
+def test_the_ledger_is_charged_before_the_data_are_looked_at(tmp_path, monkeypatch):
     ledger = dc.Ledger.open(tmp_path / "budget.db", budget=dc.ApproxDP(3, 1e-4))
-    x, y = made(100)
-    fitted = estimator(ledger=ledger).fit(x, y)
+    x, y = made(20)
+    ask = {"ledger": ledger, "epsilon": 0.5, "mechanism": "tuned"}
+    fitted = estimator(**ask).fit(x, y)
     assert charges(ledger) == 1
     assert ledger.receipt(fitted.receipt_.id).computed
+    looked = []
 
-    class Broken:
-        """Labels that fail when a value is looked at."""
-
-        dtype = np.dtype(object)
+    class Watched:
+        """Labels that say when they are looked at, and fail."""
 
         def __eq__(self, other):
+            looked.append(charges(ledger))
             raise RuntimeError("patient 17 has no label")
 
         def __hash__(self):
             return 0
 
-    bad = np.array([Broken()] * 100, dtype=object)
+    watched = np.array([Watched()] * 20, dtype=object)
+    estimator(**ask).fit(x, watched)
+    assert set(looked) == {2}
+
+    def failing(*given):
+        raise RuntimeError(f"patient 17 is not in {given}")
+
+    monkeypatch.setitem(VALUES, "records", failing)
     with pytest.raises(ChargeKept) as error:
-        estimator(ledger=ledger, epsilon=0.5, mechanism="tuned").fit(x, bad)
+        estimator(**ask).fit(x, y)
     assert "patient" not in str(error.value)
     assert error.value.__cause__ is None
-    assert charges(ledger) == 2  # charged, although nothing came of it
+    assert charges(ledger) == 3  # charged, although nothing came of it
+    looked.clear()
     with pytest.raises(dc.Overspent):
-        estimator(ledger=ledger, epsilon=3, mechanism="tuned").fit(
-            x, bad
-        )  # refused before a label is looked at
+        estimator(**{**ask, "epsilon": 3}).fit(x, watched)
+    assert not looked  # refused before a label is looked at
 
 
 def test_a_ledger_is_shared_by_copies_and_may_be_a_path(tmp_path):

@@ -9,7 +9,7 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from discreet.models.design import Feature
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
@@ -68,30 +68,67 @@ def bits(random_state: int | Source | None) -> Source:
 def read_columns(estimator: Any, X: ArrayLike, relation: Relation | None, *, reset: bool) -> Floats:  # noqa: ANN401
     """Check shape, type and names and no value: an error about a value would tell of one record.
 
-    With n private a table may be empty, as its neighbour is.
+    What scikit-learn would quote rows or their number for is refused before it looks. With n private a table
+    may be empty, as its neighbour is.
     """
     refuse_objects(X)
+    refuse_shapes(X)
     least = 0 if relation is ADD_REMOVE else 1
-    checked: Floats = validate_data(
-        estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=least
-    )
+    with np.errstate(over="ignore"):  # a warning would tell that some record lies far out
+        checked: Floats = validate_data(
+            estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=least
+        )
     return checked
 
 
 def refuse_objects(X: Any) -> None:  # noqa: ANN401 - an array, a data frame, lists
-    """Refuse columns of texts or objects by their type alone; converting them would quote a value."""
-    declared = getattr(X, "dtypes", None)
-    if declared is not None and not hasattr(declared, "kind"):
-        kinds = {getattr(dtype, "kind", "f") for dtype in declared}
-    elif hasattr(X, "toarray"):  # sparse: refused by scikit-learn's own words
+    """Refuse columns that are no real numbers by their type alone; converting them would quote a value."""
+    if hasattr(X, "toarray"):  # sparse: refused by scikit-learn's own words
         return
-    else:
-        kinds = {np.asarray(X).dtype.kind}
-    if kinds & set("OSUmMV"):
+    declared: Any = getattr(X, "dtypes", None)  # a data frame has one a column
+    one_each = declared is not None and not hasattr(declared, "kind")
+    kinds = {getattr(dtype, "kind", None) for dtype in declared} if one_each else {None}
+    if None in kinds:
+        kinds = {_array(X, "X").dtype.kind}
+    if "c" in kinds:
+        raise ValueError("Complex data not supported: every column of X must be of real numbers")
+    if not kinds <= set(NUMERIC):
         raise TypeError(
             "every column of X must have a numeric type; encode categories by public levels first, e.g. "
             "OneHotEncoder(categories=[['A', 'B']], handle_unknown='ignore')"
         )
+
+
+def refuse_shapes(X: Any) -> None:  # noqa: ANN401
+    shape = X.shape if hasattr(X, "shape") else _array(X, "X").shape
+    if len(shape) != 2:
+        raise ValueError(
+            f"X must be a table of 2 dimensions, one row a record, got {len(shape)}. Reshape your data by "
+            "X.reshape(-1, 1) if it has one column, or by X.reshape(1, -1) if it is one record"
+        )
+    if not shape[1] >= 1:
+        raise ValueError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+
+
+def one_answer_each(y: ArrayLike, records: int) -> Any:  # noqa: ANN401 - an array of labels or numbers
+    """Return y as a column of so many answers; errors hold no value and no number of records."""
+    given = _array(y, "y")
+    if given.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y must hold labels or real numbers")
+    if given.ndim == 0 or given.size != len(given):
+        raise ValueError("y must be one column, with one answer for each row of X")
+    answers = column_or_1d(y, warn=True)
+    if len(answers) != records:
+        raise ValueError("X and y have inconsistent numbers of samples: give one answer for each row of X")
+    return answers
+
+
+def _array(values: Any, name: str) -> Any:  # noqa: ANN401
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        failed = f"{name} must be an array: its rows differ in length, or it holds what no array does"
+    raise ValueError(failed)  # here, so that no context quotes what was given
 
 
 def names_of(estimator: Any) -> tuple[str, ...]:  # noqa: ANN401
@@ -143,7 +180,8 @@ class Scale:
     def __call__(self, x: Floats) -> Floats:
         if not self.clipped:
             return x
-        return np.asarray(np.clip((x - np.array(self.centre)) / np.array(self.half), -1.0, 1.0))
+        with np.errstate(over="ignore"):  # a warning would tell that some record lies far out
+            return np.asarray(np.clip((x - np.array(self.centre)) / np.array(self.half), -1.0, 1.0))
 
     def design(self, names: Sequence[str]) -> tuple[Feature, ...]:
         columns = zip(names, self.centre, self.half, strict=True)

@@ -92,7 +92,9 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         count = {"count": len(x)} if private else {}
 
         def encode() -> Any:  # noqa: ANN401 - exact integers
-            rows = np.column_stack([self._rows(x), answers(np.asarray(y, np.float64)[:, None])])
+            with np.errstate(over="ignore"):
+                numbers = np.asarray(y, np.float64)
+            rows = np.column_stack([self._rows(x), answers(numbers[:, None])])
             return model.statistic(rows) if len(x) else np.zeros(model.units.size, np.int64)
 
         self.released_ = self._paid(

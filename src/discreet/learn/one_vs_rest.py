@@ -53,10 +53,22 @@ def composed(own: Guarantee, fits: int, target: Guarantee) -> Guarantee:
 
 def answers(y: Labels, classes: Labels) -> list[Floats]:
     """±1 for each fit: this class, or another declared one; 0 for a label that was not declared."""
-    is_class = np.array([y == label for label in classes], dtype=np.float64).reshape(len(classes), len(y))
+    is_class = np.array([_equal(y, label) for label in classes], dtype=np.float64)
     declared = is_class.sum(axis=0)
     chosen = is_class[1:] if len(classes) == 2 else is_class
     return [2 * one - declared for one in chosen]
+
+
+def _equal(y: Labels, label: Any) -> Any:  # noqa: ANN401
+    """Which answers are this label; one that cannot be compared, such as a missing one, is not."""
+    return y == label if y.dtype.kind != "O" else np.array([_same(value, label) for value in y], dtype=bool)
+
+
+def _same(value: Any, label: Any) -> bool:  # noqa: ANN401
+    try:
+        return bool(value == label)
+    except Exception:  # noqa: BLE001 - failing would tell of one record
+        return False
 
 
 def probabilities(each: list[Floats]) -> Floats:

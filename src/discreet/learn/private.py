@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from discreet.learn.declared import bits, promise, read_columns, refuse_weights
+from discreet.learn.declared import bits, one_answer_each, promise, read_columns, refuse_weights
 from discreet.ledger import Ledger
 from discreet.privatise import kept, pay
 
@@ -53,9 +52,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
                 "for each row of X"
             )
         x = read_columns(self, X, target.relation, reset=True)
-        answers = column_or_1d(y, warn=True)
-        check_consistent_length(x, answers)
-        self._fit(x, answers, target, bits(self.random_state))
+        self._fit(x, one_answer_each(y, len(x)), target, bits(self.random_state))
         return self
 
     @abstractmethod
