@@ -34,7 +34,7 @@ POINTS = [(100, 0.1), (1000, 0.1), (1000, 1.0), (10_000, 0.3)]
 SHORT = {
     "gamma": Plan(chains=2, draws=500, thin=3, burn=1000),
     "wishart": Plan(chains=4, draws=500, thin=8, burn=2500),  # 2 of 300 cover 0.8 ± 0.4 points less
-    "regression": Plan(chains=4, draws=400, thin=40, burn=6000),  # 2 of 400 by 12: ESS 41 at n = 10 000
+    "regression": Plan(chains=4, draws=400, thin=16, burn=2500),
 }
 
 
@@ -80,7 +80,7 @@ def coverage(name, replicates, points):
             model.statistic(simulate(model, n, np.random.default_rng(0))[1]), SeededSource(0)
         )
         rng = np.random.default_rng([n, int(1000 * epsilon)])
-        covered, naive, ranks, worst = [], [], [], 1.0
+        covered, naive, ranks, worst, sizes = [], [], [], 1.0, []
         start = time.process_time()
         for _ in range(replicates):
             theta, records = simulate(model, n, rng)
@@ -95,10 +95,14 @@ def coverage(name, replicates, points):
             )
             naive.append((low <= theta) & (theta <= high))
             worst = max(worst, posterior.diagnostics.r_hat)
+            sizes.append(posterior.diagnostics.ess)
+            if len(sizes) % 50 == 0:
+                print(f"  {len(sizes)}: {np.mean(covered):.3f}", file=sys.stderr, flush=True)
         spent = (time.process_time() - start) / replicates
         ks = [ks_p(r) for r in np.array(ranks).T]
         print(
-            f"{name} n={n} ε={epsilon} {replicates} replicates, {spent:.2f} s each, worst R-hat {worst:.3f}\n"
+            f"{name} n={n} ε={epsilon} {replicates} replicates, {spent:.2f} s each, worst R-hat {worst:.3f}, "
+            f"median effective size {np.median(sizes):.0f}\n"
             f"  noise-aware {np.mean(covered, axis=0).round(3).tolist()}, all {np.mean(covered):.3f}; "
             f"KS p {np.round(ks, 3).tolist()}\n  naive       {np.mean(naive, axis=0).round(3).tolist()}",
             flush=True,

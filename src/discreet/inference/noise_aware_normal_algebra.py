@@ -66,7 +66,7 @@ def expand(phi: Floats, layout: Layout, mu: Floats, L: Floats) -> None:
     L[:] = 0.0
     mu[:f] = 1.0
     mu[f : f + p] = phi[:p]
-    _factor(phi, p, L[f : f + p, f : f + p])
+    _factor(phi, L[f : f + p, f : f + p])
     if r:
         last = f + p
         place = phi.size - 1 - last
@@ -122,13 +122,14 @@ def to_moments(phi: Floats, layout: Layout, psi: Floats) -> None:
     if not by_moments(layout):
         return
     p = layout[1]
-    L, T = np.zeros((p, p)), np.zeros((p, p))
-    _factor(phi, p, L)
-    mu = phi[:p].copy()
-    cholesky(L @ L.T + np.outer(mu, mu), T)
+    mu, T = phi[:p].copy(), np.zeros((p, p))
+    _shifted(phi, mu, 1.0, T)
     forward(T, mu)
-    psi[:p] = mu / math.sqrt(max(1.0 - np.sum(mu * mu), 1e-15))
-    _unfactor(T, p, psi)
+    size = 1.0
+    for x in mu:
+        size -= x * x
+    psi[:p] = mu / math.sqrt(max(size, 1e-15))
+    _unfactor(T, psi)
 
 
 @njit(cache=True)
@@ -142,14 +143,17 @@ def from_moments(psi: Floats, layout: Layout, phi: Floats) -> float:
     if not by_moments(layout):
         return 0.0
     p = layout[1]
-    T, L = np.zeros((p, p)), np.zeros((p, p))
-    _factor(psi, p, T)
-    size = 1.0 + np.sum(psi[:p] ** 2)
-    mu = T @ psi[:p] / math.sqrt(size)
-    if not cholesky(T @ T.T - np.outer(mu, mu), L):
+    T, L, mu, size = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p), 1.0
+    _factor(psi, T)
+    for i in range(p):
+        size += psi[i] * psi[i]
+    for i in range(p):
+        for j in range(i + 1):
+            mu[i] += T[i, j] * psi[j] / math.sqrt(size)
+    if not _shifted(psi, mu, -1.0, L):
         return -np.inf
     phi[:p] = mu
-    _unfactor(L, p, phi)
+    _unfactor(L, phi)
     total = -(0.5 * p + 1.0) * math.log(size)
     for i in range(p):
         total += psi[p + i] + 2.0 * (p - i) * (psi[p + i] - phi[p + i])
@@ -157,8 +161,23 @@ def from_moments(psi: Floats, layout: Layout, phi: Floats) -> float:
 
 
 @njit(cache=True)
-def _factor(phi: Floats, p: int, L: Floats) -> None:
+def _shifted(phi: Floats, mu: Floats, sign: float, root: Floats) -> bool:
+    """Fill the factor of LLᵀ ± μμᵀ; False where it has none."""
+    p = mu.size
+    L, A = np.zeros((p, p)), np.zeros((p, p))
+    _factor(phi, L)
+    for i in range(p):
+        for j in range(p):
+            A[i, j] = sign * mu[i] * mu[j]
+            for k in range(p):
+                A[i, j] += L[i, k] * L[j, k]
+    return cholesky(A, root)
+
+
+@njit(cache=True)
+def _factor(phi: Floats, L: Floats) -> None:
     """L = C·diag(l) of the p normal columns alone."""
+    p = L.shape[0]
     place = 2 * p
     for i in range(p):
         for j in range(i):
@@ -168,7 +187,8 @@ def _factor(phi: Floats, p: int, L: Floats) -> None:
 
 
 @njit(cache=True)
-def _unfactor(L: Floats, p: int, phi: Floats) -> None:
+def _unfactor(L: Floats, phi: Floats) -> None:
+    p = L.shape[0]
     place = 2 * p
     for i in range(p):
         phi[p + i] = math.log(L[i, i])
@@ -200,7 +220,7 @@ def conjugate(
     noise = rng.standard_normal(p) / math.sqrt(k)
     for i in range(p):
         phi[i] = mean[i] + np.sum(L[i] * noise)
-    _unfactor(L, p, phi)
+    _unfactor(L, phi)
     if r:
         d = f + p
         corner = np.sum(wm * (P @ wm)) + second[d, d]

@@ -40,7 +40,7 @@ class Plan:
     def suggested(cls, law: str, model: LatentNormal) -> Plan:
         """Take steps in proportion to the length of φ; a sweep over records does more than one without."""
         steps = min(LONGEST, model.size if law == "limit" else max(2, model.size // 2))
-        return cls(thin=2 * steps, burn=1000 * steps)
+        return cls(thin=2 * steps, burn=400 * steps)
 
     @property
     def pieces(self) -> int:

@@ -18,7 +18,6 @@ from discreet.inference.noise_aware_augment_kernel import FASTEST, TARGET, log_n
 from discreet.inference.noise_aware_normal_algebra import (
     backward,
     cholesky,
-    conjugate,
     expand,
     forward,
     from_moments,
@@ -173,16 +172,6 @@ def stir(
             then += power * fits if fits > -1e300 else -np.inf
             if t == 0 or math.log(1.0 - rng.random()) < then - now:
                 swarm[i], value[i], now = new, fits, then
-
-
-@njit(cache=True)
-def imagine(rng: np.random.Generator, swarm: Floats, layout: Layout, prior: Prior) -> None:
-    """Fill it with ψ from the prior."""
-    d = layout[0] + layout[1] + layout[2]
-    phi = np.empty(swarm.shape[1])
-    for row in swarm:
-        conjugate(rng, phi, layout, prior, 0, np.zeros(d), np.zeros((d, d)))
-        to_moments(phi, layout, row)
 
 
 @njit(cache=True)

@@ -20,12 +20,12 @@ def starts(model: LatentNormal, observed: Observed, rng: np.random.Generator) ->
     They are where chains start and what shapes their proposals; any noise is taken for normal here.
     """
     from discreet.inference.noise_aware_normal_algebra import by_moments  # noqa: PLC0415 - loads numba
-    from discreet.inference.noise_aware_normal_kernel import imagine, stir  # noqa: PLC0415 - loads numba
+    from discreet.inference.noise_aware_normal_kernel import stir  # noqa: PLC0415 - loads numba
 
     swarm, value, seen = np.zeros((SWARM, model.size)), np.empty(SWARM), observed.seen(model)
     points, root = normal_points(model.columns, 0), np.zeros((model.size, model.size))
     how = model.layout, model.prior, seen, model.grid, points, observed.about
-    imagine(rng, swarm, model.layout, model.prior)
+    _imagine(swarm, model, rng)
     stir(rng, swarm, value, root, *how, 0.0, 0)
     reached = 0.0
     for _ in range(STAGES):
@@ -37,6 +37,16 @@ def starts(model: LatentNormal, observed: Observed, rng: np.random.Generator) ->
         if reached >= 1:
             break
     return one_sided(swarm, model.layout[1]) if by_moments(model.layout) else swarm
+
+
+def _imagine(swarm: Floats, model: LatentNormal, rng: np.random.Generator) -> None:
+    """Fill it with ψ from the prior."""
+    from discreet.inference.noise_aware_normal_algebra import conjugate, to_moments  # noqa: PLC0415
+
+    phi, d = np.zeros(model.size), model.columns
+    for row in swarm:
+        conjugate(rng, phi, model.layout, model.prior, 0, np.zeros(d), np.zeros((d, d)))
+        to_moments(phi, model.layout, row)
 
 
 def one_sided(swarm: Floats, p: int) -> Floats:
