@@ -11,6 +11,8 @@ from discreet.mechanisms import regression_proximal as proximal
 from discreet.mechanisms import regression_rejection as rejection
 from discreet.mechanisms.loss_floors import pull
 from discreet.mechanisms.potential import Potential
+from discreet.mechanisms.radial_proposal import FINER
+from discreet.mechanisms.rejection_rounding import Rounding
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Logistic
@@ -116,6 +118,27 @@ def test_the_module_draws_on_the_grid_of_sampler_b():
     drawn = proximal.draw(potential, SeededSource(2))
     assert drawn.shape == (6,)
     assert np.array_equal(drawn / step, np.rint(drawn / step))
+
+
+@pytest.mark.parametrize("root", [Fraction(1, 64), Fraction(1), Fraction(2)])
+def test_what_rounding_does_to_a_centre_is_paid_for(root):
+    """The prior's pull (m + 1/η)·centre, from y at the edge of its cell, against the computed one."""
+    d, n, strength = 3, 200, Fraction(1, 3)
+    run = proximal.ProximalRun(d, float(n), float(pull(Logistic())), float(strength), root)
+    near = Rounding.of(model_of(d), n, 1, strength, noise=float(root), more=run.more)
+    y = np.array([7.25, -3.125, 0.5])
+    seen = run._near(potential_of(d, n, 1, strength), y).tilted.centre
+    edge = [Fraction(float(a)) + root / FINER / 2 for a in y]
+    ideal = [a / (1 + root**2 * strength) for a in edge]
+    off = math.dist(
+        [0] * d,
+        [
+            float((strength + 1 / root**2) * (Fraction(float(c)) - i))
+            for c, i in zip(seen, ideal, strict=True)
+        ],
+    )
+    assert near.centre / 100 < off <= near.centre
+    assert near.exponent > near.centre * near.far
 
 
 def test_steps_shorten_where_draws_would_be_hard():

@@ -20,7 +20,7 @@ from discreet.mechanisms.regression_draw import (
 from discreet.mechanisms.regression_rules import allowed
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
-from discreet.models.margin_losses import ClippedPoisson, Logistic
+from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss, Logistic
 from discreet.models.regression_records import Records
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
@@ -331,3 +331,32 @@ def test_records_that_the_promise_is_not_about():
     unbound = BayesianLogisticRegression("y", FEATURES, norm=1)
     with pytest.raises(ValueError, match="does not know the columns"):
         DirectRegression(unbound, n=5)
+
+
+ODD = (math.nan, math.inf, -math.inf, -1e308, -3.0, -0.5, 0.0, 0.4, 1.0, 2.5, 3.0, 7.0, 1e308)
+WILD = DeclaredLoss(
+    lambda s, _: np.exp(s), lambda s, _: np.exp(s) - np.exp(s), lambda s, _: np.log(-np.abs(s)), 1, 4
+)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [Logistic(), ClippedPoisson(3), ClippedPoisson(2.5), ClippedPoisson(0.5), WILD],
+    ids=["logistic", "whole", "fractional", "below one", "declared"],
+)
+def test_no_answer_makes_a_draw_fail_or_warn(loss):
+    """What a loss makes of an answer it takes as it is: else one count above `upper` would end the draw."""
+    with np.errstate(over="ignore"):
+        far = 1e3 * np.array(ODD)
+    for y in (np.array(ODD), far):
+        once = loss.admissible(y)
+        assert np.array_equal(loss.admissible(once), once)
+        assert np.isfinite(once).all()
+    model = GeneralizedLinear("y", ("x",), 1, loss=loss, design=(Feature("x"),))
+    drawn = DirectRegression(model, n=len(ODD)).release(
+        Records.of(model, 800.0 * np.ones((len(ODD), 1)), ODD), SeededSource(1)
+    )
+    assert np.isfinite(drawn).all()
+    s = np.array([-1e4, 0.0, 800.0, 1e4])
+    for part, most in ((loss.slope, loss.lipschitz), (loss.bend, loss.curvature)):
+        assert (np.abs(part(s, loss.admissible(np.ones(4)))) <= float(most)).all()

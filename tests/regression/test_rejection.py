@@ -16,7 +16,7 @@ from discreet.mechanisms.loss_floors import floor, pull
 from discreet.mechanisms.potential import Potential
 from discreet.mechanisms.radial_envelope import Growth, growth, metric, strips, tilt
 from discreet.mechanisms.radial_proposal import Ball, Proposal, exponentials, normals
-from discreet.mechanisms.tilted import Tilted
+from discreet.mechanisms.tilted import Tilted, coarse
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss, Logistic
@@ -331,6 +331,32 @@ def test_a_near_law_promises_nearly_as_much():
         rejection.nearly(ideal, (0.1, 0.0), 0.1)
 
 
+def test_margins_of_an_anchor_are_exact_in_many_dimensions():
+    """A row along the anchor, 2000 weights: the largest sum there is."""
+    d = 2000
+    model = model_of(d, intercept=True)
+    w = np.random.default_rng(0).uniform(0.9, 1.0, d + 1) * 7.3
+    anchor = coarse(w)
+    rows = Records.of(model, np.vstack([w[:-1], -w[:-1]]), [1, -1]).rows
+    exact = [
+        sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(row, anchor, strict=True)) for row in rows
+    ]
+    assert [Fraction(float(s)) for s in rows @ anchor] == exact
+
+
+def test_a_fall_below_the_rounding_of_the_potential_is_no_failure():
+    """U is about 10^10, so that doubles see no fall below 10^-6; to fail would tell of the data."""
+    tilted = Tilted.plain(potential_of(2, 300, 10**8, 10, seed=17))
+    slope = tilted.gradient(tilted.anchor)
+    assert slope @ np.linalg.solve(tilted.hessian(tilted.anchor), slope) < 1e-3
+
+
+def test_no_two_points_of_a_ball_are_farther_than_accounted_for():
+    for d, radius in ((1, 3.0), (400, 0.1), (400, 20.0)):
+        held = rejection.rounding(model_of(d), 1000, 1, Fraction(d) / Fraction(radius) ** 2, radius=radius)
+        assert held.far >= 2 * radius
+
+
 def test_exponentials_are_right_far_into_the_tail():
     drawn = exponentials(SeededSource(8), 40_000)
     assert stats.kstest(drawn, "expon").pvalue > FALSE_ALARM
@@ -351,6 +377,9 @@ def test_normals_fill_the_gaps_of_their_grid():
     assert stats.kstest(drawn, "norm").pvalue > FALSE_ALARM
     fine = drawn * 2.0**40
     assert stats.kstest(fine - np.rint(fine) + 0.5, "uniform").pvalue > FALSE_ALARM
+    short = drawn[np.abs(drawn) < 2.0**-10] * 2.0**53  # as fine as doubles are there: directions of short z
+    assert len(short) > 20
+    assert stats.kstest(short % 1, "uniform").pvalue > FALSE_ALARM
 
 
 # ── bad input ───────────────────────────────────────────────────────────────────────────────────────

@@ -182,6 +182,7 @@ def exponentials(source: Source, size: int) -> Floats:
 
 
 def normals(source: Source, size: int) -> Floats:
-    """Draw to 2^-40, then spread evenly over the cell, to 2^-50"""
+    """Draw to 2^-40, then spread evenly over the cell: a short vector has its direction to 2^-52 too"""
     rounded = exact.normal(source, 0, 1, size, NORMAL_GRID)
-    return np.asarray(rounded + ((source.words(size) >> np.uint64(54)).astype(np.float64) - 511.5) * 2.0**-50)
+    spread = (source.words(size) >> np.uint64(12)).astype(np.float64) - (2.0**51 - 0.5)  # never 0
+    return np.asarray(rounded + spread * 2.0**-92)

@@ -22,6 +22,7 @@ from discreet.mechanisms.rejection_rounding import Rounding
 from discreet.mechanisms.tilted import Tilted
 from discreet.privacy.certified import ball
 from discreet.privacy.conversions import above
+from discreet.privacy.curves import downward
 from discreet.privacy.guarantee import NotProved
 from discreet.privacy.guarantees import ApproxDP
 
@@ -99,10 +100,8 @@ def nearly(guarantee: Guarantee, near: tuple[float, float], epsilon: Exact) -> A
     this is far less than the total variation costs, whose factor is e^ε.
     """
     shift, lost = near
-    pure = guarantee.epsilon(
-        0
-    )  # where all of the law's own promise is had, a larger ε would only cost e^ε δ₀
-    point = min(float(epsilon), pure + 4 * shift + 2.0**-40)
+    pure = guarantee.epsilon(0)  # all of the law's own promise is had there; a larger ε only costs e^ε δ₀
+    point = min(downward(epsilon), pure + 4 * shift + 2.0**-40)
     loss = math.nextafter(point - 2 * shift * (1 + 2.0**-50), -math.inf)
     if not loss >= 0:
         raise NotProved(

@@ -6,11 +6,13 @@ of a proposal is a cell of reals and its midpoint.
    and U − min U ≤ 2(d ln 2 + 32) but for e^{−32}, as E e^{(U − min U)/2} ≤ 2^d for every log-concave law: by
    convexity ∫e^{−U/2} ≤ ∫e^{−U(x/2)}dx = 2^d∫e^{−U}, with the minimum at 0. Strips end there, at r ≤ r̄.
 2. Where it is computed, the exponent of acceptance errs by ξ₁ at most (`exponent`).
-3. That point is not quite v + St: z errs by 2^-51, ‖z‖ and r by 4u relatively, St by (d + 2)u‖S‖_F·r. The
-   ideal exponent moves by ξ₂ ≤ ‖∇U‖·`proposed`; ‖∇U‖ ≤ βD, and E‖∇U‖² = E ΔU ≤ βd.
+3. That point is not quite v + St: each z_j errs by u|z_j| + 2^-92, ‖z‖ by (d + 2)u and r by 4u relatively, St
+   by (d + 2)u‖S‖_F·r. The ideal exponent moves by ξ₂ ≤ ‖∇U‖·`proposed`; ‖∇U‖ ≤ βD, and E‖∇U‖² = E ΔU ≤ βd.
 4. The point that is released comes from S and t in whole numbers: displaced by `kept`, and by half a step of
    the noise's fine grid, it gets noise N(0, s²I). TV(N(a, s²I), N(b, s²I)) ≤ ‖a − b‖/(s√(2π)).
 5. Normals are rounded to 2^-40 and spread evenly again: their density is off by |z|2^-41 in each coordinate.
+6. In a proximal chain y was rounded to a grid of √η·2^-40, and the centre y/(1 + ηm) errs by 4u: the prior's
+   pull is off by `centre`, the exponent by D times that.
 Strips are chosen by whole numbers and their heights are defined by those: no error.
 
 A law ∝ p·e^{ξ} is within 2E|ξ| of p in total variation, and within e^{±2 sup|ξ|} of it everywhere.
@@ -48,6 +50,7 @@ class Rounding:
     smoothness: float  # β
     noise: float  # s
     radius: float = math.inf  # of the ball that draws are restricted to
+    centre: float = 0.0  # error of (m + 1/η)·centre
 
     @classmethod
     def of(
@@ -75,32 +78,34 @@ class Rounding:
                 "smoothness over strength, β/m, is above 2^30 and leaves doubles too little room; a larger "
                 "strength, a smaller weight or a smaller norm is needed"
             )
-        reach = 2 * c * (math.sqrt((d + pulled * total) / m) + _far(d, m))
-        slope, values = float(model.loss.lipschitz) * c, rounded(model.loss, reach)
-        return cls(d, total, slope, pulled, values, m + more, beta + more, noise, radius)
+        longest = 2 * (math.sqrt((d + pulled * total) / m) + _far(d, m))
+        slope, values = float(model.loss.lipschitz) * c, rounded(model.loss, c * longest)
+        centre = math.sqrt(more * d) / (2 * FINER) + (5 * ROUNDOFF * (m + more) * longest if more else 0.0)
+        return cls(d, total, slope, pulled, values, m + more, beta + more, noise, radius, centre)
 
     @property
     def far(self) -> float:
-        """D"""
-        return _far(self.dimension, self.strength)
+        """D; in a ball the anchor need not be near w*, but both are inside."""
+        ideal = _far(self.dimension, self.strength)
+        return ideal if self.radius == math.inf else max(ideal, 2 * self.radius)
 
     @property
     def exponent(self) -> float:
         """ξ₁: a margin is a sum of d products, a loss errs by `rounded`, sums of increments by 72u;
-        m‖v − centre‖ ≤ 2ρnLc, as U(v) ≤ U(centre). In a ball λR² ≤ 6ρnLcR + 8d + mR² comes on top.
+        m‖v − centre‖ ≤ 2ρnLc, as U(v) ≤ U(centre). In a ball 4.5λR² ≤ 7ρnLcR + 10d + mR² comes on top.
         """
         d = self.dimension
         records = self.total * (self.slope * self.far * (3 * d + 160) + self.values)
         prior = (d + 8) * self.strength * self.far**2 + 64 * (8 * d + 100)
         if self.radius < math.inf:
-            held = 6 * self.total * self.slope * self.radius + 8 * d + self.strength * self.radius**2
+            held = 7 * self.total * self.slope * self.radius + 10 * d + self.strength * self.radius**2
             prior += (d + 8) * held
-        return ROUNDOFF * (records + prior)
+        return ROUNDOFF * (records + prior) + self.centre * self.far
 
     @property
     def proposed(self) -> float:
         """Displacement of the point where a proposal is judged; ‖S‖² ≤ 1.01/m."""
-        return 1.01 * (13 + (self.dimension + 2) * math.sqrt(self.dimension)) * self._radius
+        return 1.01 * (13 + (self.dimension + 2) * (math.sqrt(self.dimension) + 1)) * self._radius
 
     @property
     def kept(self) -> float:
@@ -109,7 +114,9 @@ class Rounding:
 
     @property
     def _radius(self) -> float:
-        return ROUNDOFF * largest_radius(self.dimension) / math.sqrt(self.strength)
+        """u‖S‖r: r ends at r̄, or in a ball where (m + λ)‖w − v‖² would be what is cut off there."""
+        longest = largest_radius(self.dimension) / math.sqrt(self.strength)
+        return ROUNDOFF * (longest if self.radius == math.inf else longest + 2 * self.radius)
 
     @property
     def total_variation(self) -> float:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.models.margin_losses import Floats, MarginLoss
 
 BLOCK = 1024  # records at a time: their margins stay in the cache
-ANCHOR_BITS = 28  # rows have 20 bits: margins of the anchor are then exact
+ANCHOR_BITS = 26  # rows have 20 bits: margins of the anchor are then exact for d ≤ 2^13, by Cauchy–Schwarz
 _TRIES = 200
 
 
@@ -89,7 +89,10 @@ class Tilted:
 
     @cached_property
     def anchor(self) -> Floats:
-        """Newton's minimiser, put on a coarse grid: any point is a valid anchor, a near one accepts more."""
+        """Newton's minimiser, put on a coarse grid: any point is a valid anchor, a near one accepts more.
+
+        A fall may drown in the rounding of U, which must not make the search fail.
+        """
         w, best = self.centre.copy(), self.value(self.centre)
         for _ in range(_TRIES):
             slope = self.gradient(w)
@@ -97,8 +100,10 @@ class Tilted:
             fall = float(step @ slope)
             if fall < 1e-9:
                 return coarse(w)
-            size = 1.0
-            while not (lower := self.value(w - size * step)) <= best - size * fall / 4 and size > 1e-10:
+            size, blur = 1.0, 2.0**-44 * abs(best)
+            while (
+                not (lower := self.value(w - size * step)) <= best - size * fall / 4 + blur and size > 1e-10
+            ):
                 size /= 2
             w, best = w - size * step, lower
         raise ArithmeticError("Newton's method did not settle: the constants leave doubles too little room")
@@ -112,7 +117,7 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 
 
 def coarse(w: Floats) -> Floats:
-    """Return w on a grid of 2^-28 of its largest entry."""
+    """Return w on a grid of 2^-26 of its largest entry."""
     top = float(np.max(np.abs(w), initial=0.0))
     grid = math.ldexp(1.0, math.frexp(top)[1] - ANCHOR_BITS) if top else 1.0
     return np.asarray(np.rint(w / grid) * grid)
