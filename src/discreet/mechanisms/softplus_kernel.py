@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.sampling.compiled import inlined, kernel
-from discreet.sampling.elementary import _INVERSE_LN2, _LN2_HIGH, _LN2_LOW, log
+from discreet.sampling.elementary import _INVERSE_LN2, _LN2_HIGH, _LN2_LOW, log, near_zero
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,20 +34,8 @@ def decay(a: float) -> float:
     shifted = y * _INVERSE_LN2 + _SHIFT
     n = shifted - _SHIFT
     r = (y - n * _LN2_HIGH) - n * _LN2_LOW
-    series = 1.0 / 6227020800.0
-    series = series * r + 1.0 / 479001600.0
-    series = series * r + 1.0 / 39916800.0
-    series = series * r + 1.0 / 3628800.0
-    series = series * r + 1.0 / 362880.0
-    series = series * r + 1.0 / 40320.0
-    series = series * r + 1.0 / 5040.0
-    series = series * r + 1.0 / 720.0
-    series = series * r + 1.0 / 120.0
-    series = series * r + 1.0 / 24.0
-    series = series * r + 1.0 / 6.0
-    series = series * r + 0.5
     power = np.int64((np.float64(shifted).view(np.int64) + np.int64(1023)) << np.int64(52)).view(np.float64)
-    return (1.0 + (r + r * r * series)) * power
+    return near_zero(r) * power
 
 
 @kernel

@@ -60,15 +60,8 @@ def log(x: float) -> float:
 
 
 @inlined
-def exp(y: float) -> tuple[float, int]:
-    """Return m, n such that m·2ⁿ = eʸ, m ∈ [0.7, 1.42), for |y| ≤ EXP_RANGE.
-
-    Bound: n·high is exact and so is y − n·high (Sterbenz, or n = 0); n·low and its subtraction err by
-    < u|r| + 2^-64, so r errs by < 0.8u. Taylor to degree 13 leaves out < 0.3466¹⁴/14!·1.42 < 0.1u. The terms'
-    absolute sum is < 1.42 and Horner's rule errs by < 4u on them; m ≥ 0.70 makes < 8u < 32u relatively.
-    """
-    n = math.floor(y * _INVERSE_LN2 + 0.5)
-    r = (y - n * _LN2_HIGH) - n * _LN2_LOW
+def near_zero(r: float) -> float:
+    """Return eʳ for |r| ≤ 0.3466 by Taylor's series; its error is that of `exp`."""
     series = 1.0 / 6227020800.0
     series = series * r + 1.0 / 479001600.0
     series = series * r + 1.0 / 39916800.0
@@ -81,4 +74,17 @@ def exp(y: float) -> tuple[float, int]:
     series = series * r + 1.0 / 24.0
     series = series * r + 1.0 / 6.0
     series = series * r + 0.5
-    return 1.0 + (r + r * r * series), np.int64(n)
+    return 1.0 + (r + r * r * series)
+
+
+@inlined
+def exp(y: float) -> tuple[float, int]:
+    """Return m, n such that m·2ⁿ = eʸ, m ∈ [0.7, 1.42), for |y| ≤ EXP_RANGE.
+
+    Bound: n·high is exact and so is y − n·high (Sterbenz, or n = 0); n·low and its subtraction err by
+    < u|r| + 2^-64, so r errs by < 0.8u. Taylor to degree 13 leaves out < 0.3466¹⁴/14!·1.42 < 0.1u. The terms'
+    absolute sum is < 1.42 and Horner's rule errs by < 4u on them; m ≥ 0.70 makes < 8u < 32u relatively.
+    """
+    n = math.floor(y * _INVERSE_LN2 + 0.5)
+    r = (y - n * _LN2_HIGH) - n * _LN2_LOW
+    return near_zero(r), np.int64(n)
