@@ -42,7 +42,9 @@ class OneRegressionSample(Mechanism):
     """
 
     name: ClassVar[str] = "one_regression_sample"
-    theorem: ClassVar[str] = "Wang–Fienberg–Smola 2015 Thm 1 as a bounded range; rounding as closeness"
+    theorem: ClassVar[str] = (
+        "Wang–Fienberg–Smola 2015, one posterior sample, as a bounded range; rounding as closeness"
+    )
     reads: ClassVar[str] = "records"
 
     model: GeneralizedLinear

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
     from discreet.sampling.source import Source
 
-DRAW = "μ = ρΔ/√m [GLL22 Thm 4.1]; by Langevin's last iterate μ² less [BSA24 Thm 3.1], rounding paid for"
+DRAW = "μ = ρΔ/√m [GLL22]; by Langevin's last iterate less [BSA24, shifted interpolation], rounding paid for"
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ KL_K ≤ (d + p·ρn)/(2mη)·(1 + ηm)^{−2(K−1)} and TV ≤ √(KL/2), for 
   E[w·∇U] = d.
 - The first y is N(0, ηI), the stationary one ∫N(w, ηI)dp(w): KL ≤ E‖w‖²/(2η), as KL is convex in its
   second argument; drawing w from y does not raise it, so KL₁ ≤ (d + pρn)/(2mη).
-- Each further step divides KL by (1 + ηm)² [CCSW22 Thm 3; p has a log-Sobolev constant m by Bakry and
-  Émery].
+- Each further step divides KL by (1 + ηm)² where p has a log-Sobolev constant m [CCSW22], as it has by Bakry
+  and Émery.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class RegressionSampler(ABC):
 class LastIterate(RegressionSampler):
     """A: GaussianDP, no total-variation term, a running time that is public."""
 
-    theorem: ClassVar[str] = "BSA24 Thm 3.1, rounding paid for"
+    theorem: ClassVar[str] = "BSA24, shifted interpolation; rounding paid for"
 
     def promised_at(self, target: Guarantee) -> None:
         if target.epsilon(0) < math.inf:
@@ -107,7 +107,9 @@ class NearExact(RegressionSampler):
 class Rejection(NearExact):
     """B: exact but for rounding. Its running time depends on the data."""
 
-    theorem: ClassVar[str] = "GLL22 Thm 4.1; rounding as (ε₀, δ₀)-closeness"
+    theorem: ClassVar[str] = (
+        "GLL22, Gaussian DP of a strongly log-concave draw; rounding as (ε₀, δ₀)-closeness"
+    )
 
     def closeness(self, asked: RegressionDraw) -> tuple[float, float]:
         from discreet.mechanisms import regression_rejection as home  # noqa: PLC0415
@@ -126,7 +128,9 @@ class Rejection(NearExact):
 class Proximal(NearExact):
     """C: a chain that has come near the exact law by a number proved for every data set."""
 
-    theorem: ClassVar[str] = "GLL22 Thm 4.1; CCSW22 Thm 3 and rounding as (ε₀, δ₀)-closeness"
+    theorem: ClassVar[str] = (
+        "GLL22; CCSW22 under a log-Sobolev inequality, and rounding, as (ε₀, δ₀)-closeness"
+    )
 
     def closeness(self, asked: RegressionDraw) -> tuple[float, float]:
         from discreet.mechanisms import regression_proximal as home  # noqa: PLC0415

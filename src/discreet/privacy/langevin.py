@@ -69,8 +69,9 @@ class Langevin:
     def mu_squared(self) -> float:
         """μ² = (G²/m)(1 − hm/2)(1 − s^K)/(1 + s^K) with G + displacement/h for G, rounded up.
 
-        [BSA24 Thm 3.1]: the runs absorb a_t ∝ s^{K−t} in step t, which is (Σ shifts)²/Σ variances in the
-        coordinates of the last step. Equality for linear losses.
+        Shifted interpolation [BSA24]: noise absorbs a_t of the distance, z_t = s·z_{t−1} + shift − a_t, for
+        a_t²/2h. Any a with z ≥ 0 and z_K = 0 proves Σa_t²/2h; a_t ∝ s^{K−t} is the best, and as it grows with
+        t, z reaches 0 at the end alone. Equality for linear losses.
         """
         with precision(BITS):
             s, rest = ball(self.contraction), self.forgotten()
@@ -83,5 +84,5 @@ class Langevin:
 
 
 def exact_draw(gradient_square: Exact, strong: Exact, relation: Relation = SUBSTITUTE) -> GaussianDP:
-    """μ² = G²/m for one exact draw of e^{−U}, U m-strongly convex, ‖∇U − ∇U'‖ ≤ G [GLL22 Thm 4.1]."""
+    """μ² = G²/m for one exact draw of e^{−U}, U m-strongly convex, ‖∇U − ∇U'‖ ≤ G [GLL22]."""
     return GaussianDP.from_square(Fraction(gradient_square) / Fraction(strong), relation=relation)
