@@ -23,7 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from discreet.inference.perturbed_fit_moments import Tilt, moments, symmetric_noise
 from discreet.inference.regression_coverage import predicted_coverage
 from discreet.inference.standard_design import shape_at
-from discreet.mechanisms.certified_minimum import Tilted, curvature, minimum
+from discreet.mechanisms.certified_minimum import TiltedSum, curvature, minimum
 from discreet.mechanisms.objective_perturbation import ObjectivePerturbation
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
@@ -115,7 +115,7 @@ def coverage(replicates=200):
 def one(model, n, tilt, rng, law):
     weights, records = simulated(model, n, rng, law)
     b = rng.normal(size=len(weights)) * tilt.noise
-    found = minimum(Tilted(model, records, tilt.strength, b), 1e-7, Fraction(1, 2**40))
+    found = minimum(TiltedSum(model, records, tilt.strength, b), 1e-7, Fraction(1, 2**40))
     theta = np.array(found, dtype=float) * 2.0**-40
     bends = model.loss.bend(records.rows @ theta, records.answers)
     hessian = curvature(records.rows, bends) + symmetric_noise(len(weights), tilt.hessian_noise, rng)

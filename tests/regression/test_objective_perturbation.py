@@ -6,18 +6,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb, arb_mat
 from scipy.special import expit
 
 from discreet.audit.cases_objective import Ideal, regression
 from discreet.inference.perturbed_fit_moments import Tilt, moments
 from discreet.inference.perturbed_fit_posterior import reading
+from discreet.inference.regression_coverage import imagined as imagined_fit
 from discreet.inference.regression_coverage import predicted_coverage, records_behind
+from discreet.inference.standard_design import shape_at, standard_rows
 from discreet.mechanisms import certified_minimum
-from discreet.mechanisms.certified_minimum import Tilted, curvature, minimum, pairwise
+from discreet.mechanisms.certified_minimum import TiltedSum, ball_slope, curvature, minimum, pairwise
 from discreet.mechanisms.objective_perturbation import ObjectivePerturbation, coarse
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
+from discreet.models.newton import descend, inverted
 from discreet.models.regression_records import Records
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Unreachable
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
@@ -111,6 +115,29 @@ def test_pure_promises_are_unreachable():
             ObjectivePerturbation.calibrate(logistic(1), n=5, target=target)
 
 
+def test_noise_is_whole_cells_in_doubles_or_refused():
+    def at(mu_squared):
+        return ObjectivePerturbation(
+            logistic(60), mu_squared=mu_squared, strength=1.0, epsilon=1, relation=ADD_REMOVE
+        )
+
+    small = at(1e-9)
+    assert all(
+        v / grid**2 <= 4**48
+        for v, grid in zip(
+            (small.variance, small.output_variance, small.hessian_variance), small._grids(), strict=True
+        )
+    )
+    with pytest.raises(Unreachable, match="more noise than doubles"):
+        _ = at(1e-17).guarantee
+
+
+def test_without_a_promise_no_row_is_looked_at():
+    nothing = ObjectivePerturbation(logistic(1), mu_squared=1, strength=1e-8, epsilon=1, relation=ADD_REMOVE)
+    with pytest.raises(ValueError, match="nothing is promised"):
+        nothing.release(None)
+
+
 # ── the minimum ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -136,7 +163,7 @@ def test_odd_tables_are_fitted_to_a_proved_tolerance(name, model, records):
     assert np.isfinite(fit.hessian).all()
     # Against the same minimum in 256-bit balls.
     tilt, tolerance, grid = np.linspace(-3, 3, model.dimension), 1e-9, Fraction(1, 2**50)
-    problem = Tilted(model, records, mechanism.strength, tilt)
+    problem = TiltedSum(model, records, mechanism.strength, tilt)
     quick = np.array(minimum(problem, tolerance, grid), dtype=float) * float(grid)
     start = np.zeros(model.dimension)
     with certified_minimum.precision(256):
@@ -147,7 +174,7 @@ def test_odd_tables_are_fitted_to_a_proved_tolerance(name, model, records):
 
 def test_doubles_that_prove_too_little_fall_back_on_balls(monkeypatch):
     model = logistic(2)
-    problem = Tilted(model, imagined(model, 30), 1.5, np.array([1.0, -2.0, 0.5]))
+    problem = TiltedSum(model, imagined(model, 30), 1.5, np.array([1.0, -2.0, 0.5]))
     grid = Fraction(1, 2**60)
     fallen = []
     refined = certified_minimum._refined
@@ -160,7 +187,7 @@ def test_doubles_that_prove_too_little_fall_back_on_balls(monkeypatch):
 
 def test_the_local_hessian_proves_what_a_small_lambda_does_not(monkeypatch):
     model = logistic(2)
-    problem = Tilted(model, imagined(model, 300), 1e-6, np.array([1.0, -2.0, 0.5]))
+    problem = TiltedSum(model, imagined(model, 300), 1e-6, np.array([1.0, -2.0, 0.5]))
     grid, tolerance = Fraction(1, 2**50), 1e-9
     refined = certified_minimum._refined
     monkeypatch.setattr(certified_minimum, "_refined", lambda *_: pytest.fail("doubles were enough"))
@@ -172,9 +199,67 @@ def test_the_local_hessian_proves_what_a_small_lambda_does_not(monkeypatch):
     assert np.linalg.norm(quick - [float(x) for x in slow.entries()]) <= tolerance + 1e-12
 
 
+def bent(bend):
+    """Huber's loss: flat but for a narrow bend."""
+    return DeclaredLoss(
+        lambda s, y: np.abs(s - y),
+        lambda s, y: np.clip(bend * (s - y), -1, 1),
+        lambda s, y: bend * (np.abs(bend * (s - y)) < 1),
+        1,
+        bend,
+    )
+
+
+def test_a_ball_around_zero_has_a_norm():
+    around = arb_mat([[arb(0, 1e-9)], [arb(1e-9, 1e-8)]])
+    assert certified_minimum._norm(around) <= 2e-8
+    assert not certified_minimum._norm(around) <= 1e-8
+
+
+def test_a_declared_slope_is_known_to_46_bits_and_no_more():
+    loss, e = bent(20), 2.0**-46
+    inside, flat = (ball_slope(loss, arb(s), 1.0) for s in (1.0, -5e8))
+    assert e <= float(inside.rad()) < 1.01 * e
+    assert e <= float(flat.rad()) < 1.01 * e
+    with certified_minimum.precision(256):
+        between = ball_slope(loss, 1 + arb(2) ** -60, 1.0)  # no double
+        assert 20 * arb(2) ** -60 in between
+
+
+def test_a_declared_loss_ends_where_lambda_is_tiny():
+    model = general(bent(20), 1)
+    mechanism = ObjectivePerturbation(model, mu_squared=0.25, strength=1e-8, epsilon=30, relation=ADD_REMOVE)
+    records = Records.of(model, [[0.7]], [1.0])
+    for seed in range(3):
+        assert np.isfinite(mechanism.release(records, SeededSource(seed)).estimate).all()
+
+
+def test_a_declared_loss_that_doubles_do_not_tell_is_refused_rather_than_awaited():
+    model = general(bent(20), 1)
+    problem = TiltedSum(model, Records.of(model, [[0.7]], [1.0]), 1.0, np.array([0.1, 0.2]))
+    with pytest.raises(ArithmeticError, match="declared loss"):
+        minimum(problem, 2.0**-48, Fraction(1, 2**60))
+
+
+def test_descent_finds_a_bend_that_is_narrow_beside_a_step():
+    def gradient(w):
+        return 1e-8 * w + np.clip(20 * (w - 1), -1, 1) + 0.38
+
+    def hessian(w, _):
+        return np.diag(1e-8 + 20 * (np.abs(20 * (w - 1)) < 1))
+
+    w, g = descend(gradient, hessian, np.array([32.0]), lambda _, g: abs(g[0]) < 1e-12)
+    assert abs(g[0]) < 1e-12
+    assert math.isclose(w[0], 1 - 0.38 / 20, rel_tol=1e-7)
+
+
+def test_a_singular_hessian_still_points_the_way():
+    assert np.array_equal(inverted(np.ones((2, 2))), np.eye(2) / 2)
+
+
 def test_a_gradient_that_is_off_is_not_certified():
     model = logistic(2)
-    problem = Tilted(model, imagined(model, 500), 1.5, np.array([1.0, -2.0, 0.5]))
+    problem = TiltedSum(model, imagined(model, 500), 1.5, np.array([1.0, -2.0, 0.5]))
     w = np.array(minimum(problem, 1e-9, Fraction(1, 2**50)), dtype=float) / 2.0**50
     assert problem.certified(w, problem.gradient(w), 1e-9)
     moved = w + np.array([1e-7, 0, 0])
@@ -265,18 +350,47 @@ def test_too_little_data_is_read_with_caution():
     assert 2000 < records_behind(model, fit.estimate, fit.hessian) < 8000
 
 
-def test_predicted_coverage_is_good_with_much_data_and_noise_left_out_spoils_it():
+def calibrated_tilt(model):
+    found = ObjectivePerturbation.calibrate(model, target=ApproxDP(1, 1e-5, relation=ADD_REMOVE))
+    noises = math.sqrt(found.variance), math.sqrt(found.hessian_variance)
+    return Tilt(found.strength, *noises, float(1 / model.strength))
+
+
+def test_predicted_coverage_is_good_with_much_data():
     # 150 replicates of 6 weights: a standard error of about 0.013; [0.85, 0.95] fails by chance below 1e-3.
     model = logistic(5)
-    found = ObjectivePerturbation.calibrate(model, target=ApproxDP(1, 1e-5, relation=ADD_REMOVE))
-    tilt = Tilt(
-        found.strength,
-        math.sqrt(found.variance),
-        math.sqrt(found.hessian_variance),
-        float(1 / model.strength),
+    assert 0.85 < predicted_coverage(model, 50_000, calibrated_tilt(model)) < 0.95
+
+
+def test_noise_left_out_of_a_reading_spoils_its_coverage():
+    # 60 replicates of 6 weights, standard errors of about 0.02 and 0.025: .93 and .64 were measured.
+    model = logistic(5)
+    tilt, random = calibrated_tilt(model), np.random.default_rng(1)
+    rows, held = standard_rows(model, 500, random), []
+    tenth = replace(tilt, noise=tilt.noise / 10, hessian_noise=tilt.hessian_noise / 10)
+    for _ in range(60):
+        w = random.standard_normal(model.dimension) * math.sqrt(tilt.prior)
+        estimate, hessian = imagined_fit(model, rows, 2000, w, tilt, random)
+        both = [moments(estimate, hessian, shape_at(model, estimate), told) for told in (tilt, tenth)]
+        held.append([np.abs(w - mean) <= 1.645 * np.sqrt(np.diag(spread)) for mean, spread in both])
+    told, spoiled = np.mean(held, axis=(0, 2))
+    assert told > 0.85
+    assert spoiled < 0.75
+
+
+def test_imagined_fits_take_any_scale_of_rows():
+    # Few long rows: their Hessian is singular, to the last bit.
+    model = replace(logistic(4), norm=2**20)
+    estimate, hessian = imagined_fit(
+        model,
+        standard_rows(model, 2, np.random.default_rng(0)),
+        2,
+        np.zeros(5),
+        Tilt(2.0**40, 2.0**20, 2.0**40, 1.0),
+        np.random.default_rng(0),
     )
-    assert 0.85 < predicted_coverage(model, 50_000, tilt) < 0.95
-    assert predicted_coverage(model, 300, tilt, replicates=30) < 0.95
+    assert np.isfinite(estimate).all()
+    assert np.isfinite(hessian).all()
 
 
 def test_moments_are_the_normal_posterior_where_the_hessian_is_known():

@@ -112,8 +112,9 @@ def test_releases_that_follow_are_integrated(relation):
 
 
 def test_a_loss_of_bounded_bend_pays_the_determinant():
-    claim = SmoothObjective(Fraction(1, 4), Fraction(0), Fraction(1, 10), ADD_REMOVE)
-    assert math.isclose(claim.delta(1), normal(0.5, 1 - math.log(1.1)), rel_tol=1e-9)
+    claim = SmoothObjective(Fraction(1, 4), Fraction(0), Fraction(1, 2), ADD_REMOVE)
+    assert math.isclose(claim.delta(1), normal(0.5, 1 - math.log(1.5)), rel_tol=1e-9)
+    assert claim.delta(0.4) == 1  # below h nothing is proved
     assert not claim.gaussian
     # The logistic loss is one: ratio = ¼c²/λ. Its own profile must be below this one, and above the exact.
     mu, a = 0.5, 2.0
@@ -122,10 +123,51 @@ def test_a_loss_of_bounded_bend_pays_the_determinant():
     assert exact <= SmoothObjective(Fraction(mu) ** 2, Fraction(0), Fraction(a) / 4, ADD_REMOVE).delta(1)
 
 
-def test_substituted_smooth_losses_pay_for_the_far_side():
-    one = SmoothObjective(Fraction(1, 4), Fraction(1, 25), Fraction(1, 10), ADD_REMOVE)
-    two = replace(one, relation=SUBSTITUTE)
-    assert one.delta(1) <= two.delta(1) <= one.delta(1) + 1e-6
+NODES = np.linspace(-20, 20, 8001)
+
+
+def huber(s, ratio, centre=None):
+    """Density of λθ̃/σ without a record, or with one of slope clip(κ(θ − centre), ±1); b is normal."""
+    if centre is None:
+        image, bend = NODES, 1.0
+    else:
+        slope = ratio * (NODES - centre) / s
+        image, bend = NODES + s * np.clip(slope, -1, 1), 1 + ratio * (np.abs(slope) < 1)
+    return np.exp(-(image**2) / 2) / math.sqrt(2 * math.pi) * bend
+
+
+def hockey_stick(p, q, epsilon):
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * (NODES[1] - NODES[0]))
+
+
+def test_a_slope_of_either_sign_tells_from_both_sides():
+    # One record less, μ = 4, κc²/λ = 4, ε = 12: both tails lie beyond where the slope is full. The bound that
+    # knows one sign only, δ(ε − h), is exceeded; twice δ(ε) is attained (to 1e-3, the quadrature's error).
+    exact = hockey_stick(huber(4, 4), huber(4, 4, 0.0), 12)
+    claim = SmoothObjective(Fraction(16), Fraction(0), Fraction(4), ADD_REMOVE).delta(12)
+    assert exact > 1.05 * normal(4, 12 - math.log(5))
+    assert math.isclose(exact, claim, rel_tol=1e-3)
+
+
+@pytest.mark.parametrize(("s", "ratio"), [(0.3, 0.2), (1.0, 1.0), (3.0, 8.0)])
+def test_a_bent_loss_of_either_sign_holds_its_claim(s, ratio):
+    some, other, none = huber(s, ratio, 0.5), huber(s, ratio, -1.0), huber(s, ratio)
+    one = SmoothObjective(Fraction(s) ** 2, Fraction(0), Fraction(ratio), ADD_REMOVE)
+    two = SmoothObjective(Fraction(2 * s) ** 2, Fraction(0), Fraction(ratio), SUBSTITUTE)
+    for epsilon in (s, 2 * s, 4 * s + s * s):
+        for p, q, claim in ((some, none, one), (none, some, one), (some, other, two), (other, some, two)):
+            assert hockey_stick(p, q, epsilon) <= claim.delta(epsilon) + QUADRATURE
+
+
+def test_smooth_losses_pay_for_the_far_side_of_what_follows():
+    alone = SmoothObjective(Fraction(1, 4), Fraction(0), Fraction(1, 2), ADD_REMOVE)
+    more = replace(alone, others=Fraction(1, 4))
+    inner = 1 - math.log(1.5)
+    beyond = math.erfc((inner - 1 / 8) / math.sqrt(1 / 2)) / 2
+    assert math.isclose(more.delta(1), normal(math.sqrt(1 / 2), inner) + beyond, rel_tol=1e-9)
+    beyond = math.erfc((inner + 1 / 16 - 1 / 8) / math.sqrt(1 / 2)) / 2
+    expected = 2 * normal(math.sqrt(1 / 2), inner) + beyond
+    assert math.isclose(replace(more, relation=SUBSTITUTE).delta(1), expected, rel_tol=1e-9)
 
 
 def test_numbers_that_mean_nothing_are_refused():

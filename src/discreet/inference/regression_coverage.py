@@ -10,15 +10,14 @@ from scipy.special import ndtri
 
 from discreet.inference.perturbed_fit_moments import Tilt, moments, symmetric_noise
 from discreet.inference.standard_design import ROWS, shape_at, standard_rows
+from discreet.models.newton import descend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.models.margin_losses import Floats
 
 FEWEST, CHECKED = 60, 900  # replicates, and weights whose intervals are counted in all, at least
-NEWTON, SHORTEST, CLOSE = 50, 2.0**-16, 1e-6  # steps, the shortest of them, and ‖∇‖ at the end over the first
+CLOSE = 1e-6  # ‖∇‖ at the end over the first
 LEVEL = 0.9
 LEAST = 0.85  # a reading says so where less is expected
 
@@ -64,38 +63,25 @@ def imagined(  # noqa: PLR0917 - what a fit is made of
     """θ̃ and H̃ of n records like these: (n/m)Σ(φ'(x·θ) − φ'(x·w))x + N(0, H(w)) + λθ + b = 0."""
     d, scale, y = len(weights), n / len(rows), np.ones(len(rows))
     true = model.loss.slope(rows @ weights, y)
+    spread = np.sqrt(scale * model.loss.bend(rows @ weights, y))
+    tilted = (spread * random.standard_normal(len(rows))) @ rows + tilt.noise * random.standard_normal(d)
 
     def curved(at: Floats) -> Floats:
         bends = model.loss.bend(rows @ at, y)
         return np.asarray(scale * (rows * bends[:, None]).T @ rows)
 
-    labels = np.linalg.cholesky(curved(weights) + 1e-9 * np.eye(d)) @ random.standard_normal(d)
-    tilted = labels + tilt.noise * random.standard_normal(d)
-
     def gradient(at: Floats) -> Floats:
         slopes = model.loss.slope(rows @ at, y) - true
         return np.asarray(scale * slopes @ rows + tilt.strength * at + tilted)
 
-    found = solved(gradient, curved, tilt.strength, weights)
+    enough = CLOSE * np.linalg.norm(gradient(weights))
+    found, _ = descend(
+        gradient,
+        lambda at, _: curved(at) + tilt.strength * np.eye(d),
+        weights,
+        lambda _, g: bool(np.linalg.norm(g) <= enough),
+    )
     return found, curved(found) + symmetric_noise(d, tilt.hessian_noise, random)
-
-
-def solved(
-    gradient: Callable[[Floats], Floats], curved: Callable[[Floats], Floats], strength: float, start: Floats
-) -> Floats:
-    """Newton's steps, halved until ‖∇‖ falls."""
-    at, g = start, gradient(start)
-    first = np.linalg.norm(g)
-    for _ in range(NEWTON):
-        step = np.linalg.solve(curved(at) + strength * np.eye(len(at)), g)
-        t, tried = 1.0, gradient(at - step)
-        while t > SHORTEST and not np.linalg.norm(tried) < (1 - t / 4) * np.linalg.norm(g):
-            t /= 2
-            tried = gradient(at - t * step)
-        at, g = at - t * step, tried
-        if np.linalg.norm(g) <= CLOSE * first:
-            break
-    return at
 
 
 def records_behind(model: GeneralizedLinear, estimate: Floats, hessian: Floats) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from flint import arb, arb_mat
 
 from discreet.models.margin_losses import ClippedPoisson, Logistic, MarginLoss
+from discreet.models.newton import descend, inverted
 from discreet.privacy.certified import ball, ceiling, precision
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 UNIT = 2.0**-53
 EVALUATION = 2.0**-46  # relative to their bounds, what slopes and bends may err by when computed in doubles
 LEAF = 512  # records summed in one product, before sums are added in pairs
-STEPS = 100  # Newton steps in doubles; far more than are ever taken
-SHORTEST = 2.0**-20
-KEPT = 4
 ENOUGH = 128  # records a column, for a Hessian that only points the way
 BITS = 256
 
@@ -65,7 +63,7 @@ def curvature(rows: Floats, bends: Floats) -> Floats:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Tilted:
+class TiltedSum:
     """F(w) + b·w, F = Σφ(x_i·w, y_i) + (λ/2)‖w‖²: λ-strongly convex."""
 
     model: GeneralizedLinear
@@ -125,11 +123,15 @@ class Tilted:
         least = float(np.linalg.eigvalsh(self.hessian(w))[0]) - self.strength - 2 * wrong
         return norm <= 0.9999 * tolerance * (self.strength + max(0.0, least) * (1 - c * tolerance))
 
+    def settled(self, w: Floats, gradient: Floats) -> bool:
+        """Whether rounding may be most of what is seen of ∇: nothing is gained by going on in doubles."""
+        return float(np.linalg.norm(gradient)) <= self.slack(w) / 16
+
     def __reduce__(self) -> NoReturn:
         raise TypeError("a sum over private rows is not copied or pickled")
 
 
-def minimum(problem: Tilted, tolerance: float, grid: Fraction) -> list[int]:
+def minimum(problem: TiltedSum, tolerance: float, grid: Fraction) -> list[int]:
     """Return what is within tolerance of the minimum, then put on the grid (a power of two), in its units."""
     w, near = _newton(problem, tolerance)
     if near:
@@ -139,77 +141,62 @@ def minimum(problem: Tilted, tolerance: float, grid: Fraction) -> list[int]:
         return [int((x / ball(grid) + arb(0.5)).floor().unique_fmpz()) for x in found.entries()]
 
 
-def _newton(problem: Tilted, tolerance: float) -> tuple[Floats, bool]:
-    """Newton's direction shrinks ‖∇‖ at the rate −‖∇‖: halve the step until a quarter of that is seen.
-
-    The Hessian is kept while it shrinks ‖∇‖ by 4, and is at first that of a part of the records: only the
-    direction comes from it, and what was found is proved by the gradient of them all.
-    """
-    w = np.zeros(len(problem.tilt))
-    g, hessian = problem.gradient(w), None
-    every = max(1, problem.records.n // (ENOUGH * (len(w) + 32)))
-    for _ in range(STEPS):
-        if problem.certified(w, g, tolerance, last=False):
-            return w, True
-        fresh = hessian is None
-        hessian = problem.hessian(w, every) if hessian is None else hessian
-        step: Floats = np.linalg.solve(hessian, g).astype(np.float64)
-        t, trial, tried = _step(problem, w, g, step, shortest=SHORTEST if fresh and every == 1 else 1)
-        if t:
-            shrunk = np.linalg.norm(tried) <= np.linalg.norm(g) / KEPT
-            w, g, hessian = trial, tried, hessian if shrunk else None
-        elif fresh and every == 1:
-            break  # rounding is all that is left
-        else:
-            hessian, every = None, 1 if fresh else every
+def _newton(problem: TiltedSum, tolerance: float) -> tuple[Floats, bool]:
+    """Descend by a part of the records at first; what was found is proved by the gradient of them all."""
+    d = len(problem.tilt)
+    every = max(1, problem.records.n // (ENOUGH * (d + 32)))
+    w, g = descend(
+        problem.gradient,
+        lambda w, rough: problem.hessian(w, every if rough else 1),
+        np.zeros(d),
+        lambda w, g: problem.certified(w, g, tolerance, last=False) or problem.settled(w, g),
+        rough=every > 1,
+    )
     return w, problem.certified(w, g, tolerance)
-
-
-def _step(
-    problem: Tilted, w: Floats, g: Floats, step: Floats, *, shortest: float
-) -> tuple[float, Floats, Floats]:
-    size, t = float(np.linalg.norm(g)), 1.0
-    while t >= shortest:
-        trial = w - t * step
-        tried = problem.gradient(trial)
-        if np.linalg.norm(tried) <= (1 - t / 4) * size:
-            return t, trial, tried
-        t /= 2
-    return 0.0, w, g
 
 
 # ── in balls: slow, and only where doubles cannot prove enough ──────────────────────────────────────
 
 
-def _refined(problem: Tilted, start: Floats, tolerance: float) -> arb_mat:
-    """Newton with the Hessian in doubles at the start and the gradient in balls; a gradient step where that
-    gains less than half. Distances to the minimum shrink by 1 − λ/β at least, so this ends.
+def _refined(problem: TiltedSum, start: Floats, tolerance: float) -> arb_mat:
+    """Newton with the Hessian in doubles and the gradient in balls; a gradient step where that gains less
+    than half. Distances to the minimum shrink by 1 − λ/β at least, so this ends.
     """
     w = arb_mat([[arb(float(x)).mid()] for x in np.where(np.isfinite(start), start, 0.0)])
-    inverse = np.linalg.inv(problem.hessian(np.array([float(x) for x in w.entries()])))
     enough = arb(tolerance) * arb(problem.strength)
     beta = arb(problem.strength) + ball(problem.model.smoothness(problem.records.n))
-    newton = arb_mat([[float(x) for x in row] for row in inverse])
-    g = _ball_gradient(problem, w)
+    newton, g = _ball_inverse(problem, w), _ball_gradient(problem, w)
     while not _norm(g) <= enough:
+        if _norm(_middle(g)) <= _norm(_radius(g)) >= enough:
+            raise ArithmeticError("doubles do not tell the declared loss finely enough to prove a minimum")
         trial = _middle(w - newton * g)
         tried = _ball_gradient(problem, trial)
         if not 2 * _norm(tried) <= _norm(g):
             trial = _middle(w - g * (1 / beta))
-            tried = _ball_gradient(problem, trial)
+            newton, tried = _ball_inverse(problem, trial), _ball_gradient(problem, trial)
         w, g = trial, tried
     return w
+
+
+def _ball_inverse(problem: TiltedSum, w: arb_mat) -> arb_mat:
+    inverse = inverted(problem.hessian(np.array([float(x) for x in w.entries()])))
+    return arb_mat([[float(x) for x in row] for row in inverse])
 
 
 def _middle(w: arb_mat) -> arb_mat:
     return arb_mat([[x.mid()] for x in w.entries()])
 
 
+def _radius(w: arb_mat) -> arb_mat:
+    return arb_mat([[x.rad()] for x in w.entries()])
+
+
 def _norm(g: arb_mat) -> arb:
-    return sum((x * x for x in g.entries()), arb(0)).sqrt()
+    """Bound ‖g‖; a ball around 0 has squares of both signs and no root, its largest number has."""
+    return sum((x.abs_upper() ** 2 for x in g.entries()), arb(0)).sqrt()
 
 
-def _ball_gradient(problem: Tilted, w: arb_mat) -> arb_mat:
+def _ball_gradient(problem: TiltedSum, w: arb_mat) -> arb_mat:
     total = w * arb(problem.strength) + arb_mat([[float(b)] for b in problem.tilt])
     for row, y in zip(problem.records.rows, problem.records.answers, strict=True):
         x = arb_mat([[float(v)] for v in row])
@@ -220,11 +207,13 @@ def _ball_gradient(problem: Tilted, w: arb_mat) -> arb_mat:
 
 @singledispatch
 def ball_slope(loss: MarginLoss, s: arb, y: float) -> arb:
-    """φ'(s, y) of a loss known in doubles: as computed there, and κ times how far s is from a double."""
+    """φ'(s, y) of a loss known in doubles, to 46 bits: between them it rises, and by κ a unit at most."""
     near = float(s.mid())
-    moved = ball(loss.curvature) * (s - arb(near)).abs_upper()
-    slope = float(loss.slope(np.array([near]), np.array([y]))[0])
-    return arb(slope, moved.abs_upper())
+    around = np.array([np.nextafter(near, -np.inf), near, np.nextafter(near, np.inf)])
+    low, slope, high = (arb(float(v)) for v in loss.slope(around, np.full(3, y)))
+    moved = (ball(loss.curvature) * (s - arb(near))).abs_upper()
+    moved = moved.min((high - slope).abs_upper().max((slope - low).abs_upper()))
+    return arb(slope, (moved + ball(loss.lipschitz) * EVALUATION).abs_upper())
 
 
 @ball_slope.register

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from discreet.families.family import double_above
 from discreet.models.margin_losses import Logistic, MarginLoss
-from discreet.privacy.certified import Exact, ball, ceiling, largest, round_down
+from discreet.privacy.certified import Exact, largest, round_down
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation, Unreachable
 from discreet.privacy.guarantees import ApproxDP, GaussianDP
 from discreet.privacy.perturbed_objective import LogisticObjective, PerturbedObjective, SmoothObjective
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
     from discreet.models.generalized_linear import GeneralizedLinear
 
-SLACK = Fraction(1, 1024)  # of δ, for rounding
 KEPT = 0.95  # of the largest μ, where λ is bound by privacy
 BITS = 24  # significant bits of μ²
 FINER = 1.01  # λ is found to 1 %
-SPLITS = 24  # of ε between noise and λ, for losses whose bend is only bounded
+SPLITS = 12  # of ε between noise and λ, for losses whose bend is only bounded
 MOST = 2.0**40  # μ² beyond which nothing is private
 
 
@@ -98,16 +97,24 @@ def approximated(
 ) -> M:
     """Split ε so that λ²R² + dσ², the square of bias and noise in the gradient, is least."""
     bent, settings = float(loss.curvature * model.bound_square), []
+    steep = float(model.gradient_square(target.relation))
     for k in range(1, SPLITS):
         h = float(target.loss) * k / SPLITS
         strength = max(prior(model), bent / expm1(h)) if h < 700 else prior(model)
-        shift = ceiling((1 + ball(loss.curvature * model.bound_square / Fraction(strength))).log())
-        mu = _largest_mu(Fraction(target.loss) - Fraction(shift), Fraction(target.slack) * (1 - SLACK))
-        steep = float(model.gradient_square(target.relation))
+        mu = _largest(at, strength, target)
         cost = strength**2 * float(model.radius) ** 2 + model.dimension * steep / mu if mu > 0 else inf
         settings.append((cost, mu, strength))
     _, mu, strength = min(settings)
     return at(mu, strength, target.loss)
+
+
+def _largest(at: Callable[[Exact, float, Exact], M], strength: float, target: ApproxDP) -> float:
+    """Largest μ² that λ allows, to 24 bits."""
+
+    def holds(m: float) -> bool:
+        return m > 0 and at(m, strength, target.loss).profile.delta(target.loss) <= target.slack
+
+    return largest(holds, MOST, bits=BITS)
 
 
 @approximated.register(Logistic)
@@ -137,9 +144,7 @@ def _(
 
 
 def _largest_mu(epsilon: Exact, delta: Exact) -> float:
-    """Largest μ² with δ_μ(ε) ≤ δ, to 24 bits; 0 if ε is not above 0 and δ too small for that."""
-    if not epsilon > 0:
-        return 0.0
+    """Largest μ² with δ_μ(ε) ≤ δ, to 24 bits."""
 
     def holds(m: float) -> bool:
         return m > 0 and GaussianDP.from_square(m).delta(epsilon) <= delta

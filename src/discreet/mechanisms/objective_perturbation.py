@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.families.family import public_size
 from discreet.families.parameters import power_of_two_above
-from discreet.mechanisms.certified_minimum import Tilted, curvature, minimum
+from discreet.mechanisms.certified_minimum import TiltedSum, curvature, minimum
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.objective_calibration import analysed, calibrated
 from discreet.mechanisms.perturbed_fit import PerturbedFit
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 HESSIAN_SHARE = Fraction(3, 20)  # of μ²
 OUTPUT_SHARE = Fraction(1, 1024)  # of μ², for what the computer rounds
 USUAL, MANY = 2**16, 2**20  # records that the tolerance is made for; beyond, it is reached more slowly
-FINE = Fraction(1, 2**42)  # tolerance, relative to the norm of the gradients over λ
+FINE = Fraction(1, 2**42)  # tolerance, relative to the norm of the gradients over λ,
+WIDE = 16  # or to this much of the noise, if that is more: b is then exact in doubles
+CELLS = 2**48  # of a grid, the widest noise; 32 standard deviations are then whole numbers in doubles
 COMPUTED = 1 + Fraction(1, 2**6)  # a Hessian of up to 2^36 records, summed in doubles, moves by this at most
 
 
@@ -47,8 +49,8 @@ class ObjectivePerturbation(Mechanism):
 
     name: ClassVar[str] = "objective_perturbation"
     theorem: ClassVar[str] = (
-        "KST12 Thm 2 with the exact loss max_q qX + q(1−q)(c²/λ − μ²/2); substitution through the union; "
-        "E[δ*(ε − X₂)] for the Gaussian releases that follow"
+        "KST12's density of the minimum, with the exact loss max_q qX + q(1−q)(c²/λ − μ²/2); substitution "
+        "through the union; E[δ*(ε − X₂)] for the Gaussian releases that follow"
     )
     reads: ClassVar[str] = "records"
 
@@ -115,6 +117,12 @@ class ObjectivePerturbation(Mechanism):
     @cached_property
     def guarantee(self) -> Guarantee:
         """GaussianDP where λ is large enough for it, else ApproxDP at ε."""
+        variances = (self.variance, self.output_variance, self.hessian_variance)
+        if any(v > (CELLS * grid) ** 2 for v, grid in zip(variances, self._grids(), strict=True)):
+            raise Unreachable(
+                f"μ² = {float(self.mu_squared):.3g} asks for more noise than doubles hold to the last digit: "
+                "give a target that is not so small"
+            )
         return self.profile.guarantee(self.epsilon)
 
     @property
@@ -136,8 +144,8 @@ class ObjectivePerturbation(Mechanism):
     def tolerance(self) -> float:
         """r: the minimum is found to this, whatever the data; public."""
         records = min(max(self.n or MANY, USUAL), MANY)
-        steepest = self.model.gradient_square(SUBSTITUTE) / 4
-        return float(records * FINE) * sqrt(steepest) / self.strength
+        steepest = sqrt(self.model.gradient_square(SUBSTITUTE) / 4)
+        return float(FINE) * max(records * steepest, WIDE * sqrt(self.variance)) / self.strength
 
     @property
     def output_variance(self) -> Fraction:
@@ -169,6 +177,7 @@ class ObjectivePerturbation(Mechanism):
     ) -> PerturbedFit:
         """Fit once, with noise inside and out; the private `count` is not needed."""
         del count
+        guarantee = self.guarantee  # refuses before a row is looked at
         self._check(value.held_to(self.model))
         bits = source or SYSTEM
         estimate = self._estimate(value, bits)
@@ -180,7 +189,7 @@ class ObjectivePerturbation(Mechanism):
             noise=sqrt(self.variance),
             hessian_noise=sqrt(self.hessian_variance),
             n=self.n,
-            guarantee=self.guarantee,
+            guarantee=guarantee,
             seeded=bits.seeded,
         )
 
@@ -192,7 +201,7 @@ class ObjectivePerturbation(Mechanism):
         tilt, grid, _ = self._grids()
         d = self.model.dimension
         b = exact.normal(source, 0, self.variance, d, tilt)
-        found = minimum(Tilted(self.model, value, self.strength, b), self.tolerance, grid)
+        found = minimum(TiltedSum(self.model, value, self.strength, b), self.tolerance, grid)
         noise = exact.normal(source, 0, self.output_variance / grid**2, d, 1)
         return np.array([float((k + int(z)) * grid) for k, z in zip(found, noise, strict=True)])
 

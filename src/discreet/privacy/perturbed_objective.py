@@ -5,7 +5,8 @@ record more, of slope |φ'| = q and bend φ'', moves the log density by at most
 
     qμN + q²μ²/2 + ln(1 + φ''c²/λ), N standard normal, μ = c/σ (a slope of at most 1),
 
-and one record less by at most qμN + q²μ²/2 ≤ max(X, 0), where X = μN + μ²/2 is the Gaussian mechanism's loss.
+and one record less by at most qμN + q²μ²/2 ≤ max(X, 0), where X = μN + μ²/2 is the Gaussian mechanism's loss
+and φ' has one sign, as the logistic loss; else see SmoothObjective.
 What is released after θ̃, given it, adds a Gaussian loss X₂; δ(ε) = E[δ*(ε − X₂)] if δ* bounds θ̃'s profile.
 docs/objective-perturbation.md has the proofs.
 """
@@ -56,14 +57,11 @@ class PerturbedObjective(ABC):
         """Whether λ is large enough for √(μ² + μ₂²)-GDP."""
 
     @abstractmethod
-    def excess(self, epsilon: Exact) -> float:
-        """Bound δ(ε) minus the Gaussian profile δ_{√total}(ε), rounded up."""
-
     def delta(self, epsilon: Exact) -> float:
         """δ(ε), both directions, rounded up."""
-        return min(1.0, above(lambda: self._gaussian_delta(epsilon) + ball(self.excess(epsilon))))
 
     def _gaussian_delta(self, epsilon: Exact) -> arb:
+        """δ_{√total}(ε)"""
         return gaussian_delta(ball(self.total).sqrt(), ball(epsilon))
 
     def guarantee(self, epsilon: Exact) -> Guarantee:
@@ -99,6 +97,9 @@ class LogisticObjective(PerturbedObjective):
     def gaussian(self) -> bool:
         """λ ≥ 2c²/μ² (ADD_REMOVE), 8c²/(3μ²) (SUBSTITUTE)."""
         return self.threshold <= (self.step if self.relation is SUBSTITUTE else 0)
+
+    def delta(self, epsilon: Exact) -> float:
+        return min(1.0, above(lambda: self._gaussian_delta(epsilon) + ball(self.excess(epsilon))))
 
     def excess(self, epsilon: Exact) -> float:
         """∫(δ*(e) − δ_μ(e))·f(ε − e)de, f the density of X₂; e₂ = ε₀r² makes the integrand entire."""
@@ -159,9 +160,11 @@ class LogisticObjective(PerturbedObjective):
 @final
 @dataclass(frozen=True)
 class SmoothObjective(PerturbedObjective):
-    """φ'' ≤ κ alone, ratio = κc²/λ: the loss is at most max(X, 0) + h, h = ln(1 + ratio); δ(ε) ≤ δ_μ(ε − h).
+    """φ'' ≤ κ and |φ'| ≤ 1 of either sign, ratio = κc²/λ, h = ln(1 + ratio).
 
-    Under SUBSTITUTE this bounds δ*(e) for e ≥ −μ²/4, and the rest is paid for in full: P(X₂ > ε + μ²/4).
+    One record more: the slope falls as N grows, so that only one tail of N counts, and the loss is at most
+    max(X, 0) + h: δ*(e) ≤ δ_s(e − h) for e ≥ h. One less: it rises, and both tails count: δ*(e) ≤ 2δ_s(e).
+    Replaced, through the union: 2δ_s(e₁) + e^{e₁}δ_s(e₂ − h) ≤ 2δ_{2s}(e − h) for e ≥ h − s². Below, δ* ≤ 1.
     """
 
     @property
@@ -173,18 +176,21 @@ class SmoothObjective(PerturbedObjective):
         """h, rounded up."""
         return above(lambda: ball(1 + self.ratio).log())
 
-    def excess(self, epsilon: Exact) -> float:
-        return above(lambda: self._shifted(epsilon) - self._gaussian_delta(epsilon))
+    def delta(self, epsilon: Exact) -> float:
+        inner = Fraction(epsilon) - Fraction(self.shift)
+        reach = inner + self.objective / 4 if self.relation is SUBSTITUTE else inner
+        return min(1.0, above(lambda: self._both(epsilon, inner) + self._beyond(reach)))
 
-    def _shifted(self, epsilon: Exact) -> arb:
-        moved = gaussian_delta(ball(self.total).sqrt(), ball(epsilon) - ball(self.shift))
-        return moved + self._beyond(epsilon)
+    def _both(self, epsilon: Exact, inner: Fraction) -> arb:
+        if self.relation is SUBSTITUTE:
+            return 2 * self._gaussian_delta(inner)
+        return self._gaussian_delta(inner).max(2 * self._gaussian_delta(epsilon))
 
-    def _beyond(self, epsilon: Exact) -> arb:
-        if self.relation is ADD_REMOVE or not self.others:
-            return arb(0)
-        reach = ball(Fraction(epsilon) + self.objective / 4 - self.others / 2)
-        return (reach / ball(2 * self.others).sqrt()).erfc() / 2
+    def _beyond(self, reach: Fraction) -> arb:
+        """P(X₂ > reach)"""
+        if not self.others:
+            return arb(0 if reach >= 0 else 1)
+        return (ball(reach - self.others / 2) / ball(2 * self.others).sqrt()).erfc() / 2
 
 
 def _between(low: acb, high: acb) -> acb:
