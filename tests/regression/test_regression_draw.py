@@ -10,14 +10,18 @@ from scipy.integrate import quad
 from scipy.special import expit, log_expit
 
 from discreet.mechanisms.one_regression_sample import OneRegressionSample, loss_range
+from discreet.mechanisms.radial_proposal import Proposal
+from discreet.mechanisms.record_cap import RecordCap
 from discreet.mechanisms.regression_draw import (
     ConcentratedRegression,
     DiffusedRegression,
     DirectRegression,
     TunedRegression,
+    private_potential,
     simulate,
 )
 from discreet.mechanisms.regression_rules import allowed
+from discreet.mechanisms.tilted import Tilted
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss, Logistic
@@ -328,9 +332,31 @@ def test_records_that_the_promise_is_not_about():
     for wrong in (Records(good.rows * (1 + 2.0**-30), good.answers), Records(good.rows, 7 * good.answers)):
         with pytest.raises(ValueError, match=r"Records\.of"):
             draw.release(wrong, SeededSource(1))
+    with pytest.raises(ValueError, match=r"Records\.of"):
+        draw.release(Records(good.rows, good.answers[:1]), SeededSource(1))
     unbound = BayesianLogisticRegression("y", FEATURES, norm=1)
     with pytest.raises(ValueError, match="does not know the columns"):
         DirectRegression(unbound, n=5)
+
+
+@pytest.mark.parametrize(
+    ("features", "answers"),
+    [([["Smith", 1, 2]], [1]), ([[1, 2, 3]], ["Smith"]), (np.ones((3, 2)), [1, 1]), ([[1, 2, 3]], [1, 1])],
+)
+def test_records_that_are_none_are_refused_without_showing_one(features, answers):
+    """Six numbers in rows of two are not two rows of three."""
+    with pytest.raises(ValueError, match=r"public levels|record has 3 numbers|one answer") as refused:
+        Records.of(MODEL, features, answers)
+    assert "Smith" not in f"{refused.value} {refused.value.__context__}"
+
+
+def test_nothing_private_shows_where_a_draw_is_printed():
+    """A debugger, or a traceback with its variables, prints what a sampler holds."""
+    potential = private_potential(MODEL, RecordCap(3), Fraction(1), Fraction(1), records(5))
+    tilted = Tilted(potential, 1.0, np.full(4, 0.123))
+    proposal = Proposal.of(tilted)
+    for held in (potential, tilted, proposal, proposal.envelope, proposal.ball, records(5)):
+        assert "=" not in repr(held)
 
 
 ODD = (math.nan, math.inf, -math.inf, -1e308, -3.0, -0.5, 0.0, 0.4, 1.0, 2.5, 3.0, 7.0, 1e308)

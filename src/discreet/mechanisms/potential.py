@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, final
 
 import numpy as np
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Potential:
     """U(w) = ρΣφ(x_i·w, y_i) + (m/2)‖w‖²: m-strongly convex and (m + ρ·smoothness(n))-smooth."""
 
-    records: Records = field(repr=False)
+    records: Records
     loss: MarginLoss
     weight: Exact  # ρ
     strength: Exact  # m

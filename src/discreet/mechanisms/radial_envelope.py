@@ -39,7 +39,7 @@ _SAFE = 1e-9  # far above any rounding of a logarithm here; costs as much of the
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Envelope:
     """Strips [edge_j, edge_{j+1}) of r with whole shares N_j and heights ln h_j ≥ (d−1)ln r + γr − ψ(r)."""
 
@@ -69,7 +69,7 @@ def lengths(rows: Floats) -> Floats:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Growth:
     """ψ, from Λ_k on (cell_{k−1}, cell_k] and the last one beyond."""
 

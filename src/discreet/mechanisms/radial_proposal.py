@@ -29,7 +29,7 @@ FINER = 2**40  # the noise's own grid, below its spread
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ball:
     """‖w‖ ≤ R. Inside, U ≥ U + (λ/2)(‖w‖² − R²): proposals come from a stronger prior, for any λ ≥ 0."""
 
@@ -69,7 +69,7 @@ EVERYWHERE = Ball(1e150)
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Proposal:
     """w = v + r·Sz/‖z‖, accepted with probability e^{−exponent} ≤ 1."""
 

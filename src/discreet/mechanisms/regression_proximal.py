@@ -44,7 +44,7 @@ LEFT = 2.0**-42  # of total variation, when the chain stops
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProximalRun:
     """Steps of size η and their number K."""
 

@@ -24,7 +24,7 @@ _TRIES = 200
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tilted:
     """U(w) = ρΣφ(x_i·w, y_i) + (m/2)‖w − centre‖². Private, as its potential is."""
 

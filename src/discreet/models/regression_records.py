@@ -26,7 +26,7 @@ class Records:
     def of(cls, model: GeneralizedLinear, features: ArrayLike, answers: ArrayLike) -> Self:
         """Scale long rows down to norm, put all on the grid; what is not a number becomes 0."""
         rows = rows_of(model, features)
-        y = model.loss.admissible(np.asarray(answers, dtype=np.float64))
+        y = model.loss.admissible(_doubles(answers))
         if y.shape != (len(rows),):
             raise ValueError("give one answer for each row")
         return cls(rows, y)
@@ -43,6 +43,7 @@ class Records:
         q = self.rows[:, :d] / float(model.ball.grid)  # exact: the grid is a power of two
         inside = np.array_equal(q, np.rint(q)) and bool(((q * q).sum(axis=1) <= model.ball.largest**2).all())
         closed = inside and bool((self.rows[:, d:] == float(model.constant)).all())
+        closed = closed and self.answers.shape == (self.n,)
         if not (closed and np.array_equal(model.loss.admissible(self.answers), self.answers)):
             raise ValueError("rows or answers are not those the promise is about: build them by Records.of")
         return self
@@ -54,9 +55,20 @@ class Records:
 def rows_of(model: GeneralizedLinear, features: ArrayLike) -> Floats:
     """Return rows of encoded features as the model has them: in the ball, on the grid, the constant last."""
     d = len(model.design)
-    x = np.asarray(features, dtype=np.float64).reshape(-1, d)
+    x = _doubles(features)
+    x = x if x.ndim == 2 else x.reshape(-1, d)
     q = model.ball.integers(x, d) if len(x) else np.zeros((0, d), np.int64)
     rows = np.empty((len(q), model.dimension))
     rows[:, :d] = q * float(model.ball.grid)
     rows[:, d:] = float(model.constant)
     return rows
+
+
+def _doubles(values: ArrayLike) -> Floats:
+    """Read numbers; an error never shows one."""
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError("rows and answers must be numbers or missing; encode them by public levels first")
