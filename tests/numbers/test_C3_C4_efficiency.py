@@ -1,14 +1,13 @@
 """References C3 (error of one draw, Fig. 4.2) and C4 (asymptotic relative efficiency), by exact expectation.
 
 Every posterior parameter comes from the library; what is done here is the expectation over data sets (a
-finite sum), over the noise (Gauss–Legendre on graded panels) and over θ (closed forms of the Beta law).
+finite sum), over the noise (Gauss–Legendre on panels) and over θ (closed forms of the Beta law).
 """
 
 import itertools
 import json
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +71,7 @@ def _truncated_square(law, p):
 
 
 # --- expectations over Laplace noise ----------------------------------------------------------------------
-def _panels(edges, nodes=8):
+def _panels(edges, nodes=6):
     x, w = np.polynomial.legendre.leggauss(nodes)
     pieces = list(itertools.pairwise(edges))
     points = [lo + (hi - lo) * (x + 1) / 2 for lo, hi in pieces]
@@ -80,16 +79,22 @@ def _panels(edges, nodes=8):
     return np.concatenate(points), np.concatenate(weights)
 
 
-def _noisy_counts(count, scale, top=None):
-    """Nodes and masses of count + Laplace(scale): all below 0 as one node, likewise all above `top`."""
-    end = count + 38 * scale if top is None else top
-    near, far = np.array([1, 4, 16, 64]), scale * np.array([1, 3, 9, 27])
-    grades = [0.0, *near, *(count - far), count, *(count + far), *(end - near), end]
-    v, w = _panels(sorted({float(g) for g in grades if 0 <= g <= end}))
-    mass = w * np.exp(-np.abs(v - count) / scale) / (2 * scale)
-    below = np.exp(-count / scale) / 2
-    above = np.exp(-(end - count) / scale) / 2
-    return np.array([-1.0, *v, end + 1.0]), np.array([below, *mass, above])
+def _noisy_counts(n, scale, top=None):
+    """Nodes that serve every count in 0..n, and count → masses of count + Laplace(scale) at them.
+
+    Panels end at whole numbers, where the density may have its kink. All below 0 is one node, likewise all
+    above `top`.
+    """
+    grades = sorted({2, 4, 8, 16, *(scale * np.array([0.5, 1, 2, 3, 5, 7, 10, 15, 20, 28, 38]))})
+    far = [n + step for step in grades] if top is None else []
+    v, w = _panels([*range(n + 1), *far])
+    end = far[-1] if far else top
+
+    def masses(count):
+        inside = w * np.exp(-np.abs(v - count) / scale) / (2 * scale)
+        return np.array([np.exp(-count / scale) / 2, *inside, np.exp(-(end - count) / scale) / 2])
+
+    return np.array([-1.0, *v, end + 1.0]), masses
 
 
 def _read(drawn, noisy):
@@ -102,17 +107,14 @@ def _both_counts(n, p, epsilon, loss):
     """Noise of scale 2/ε on either count, each clipped at 0: the paper's mechanism."""
     mechanism = NoisyStatistics(UNIFORM, n=n, noise="laplace", scale=2 / epsilon, noise_both_counts=True)
     assert mechanism.guarantee.loss == pytest.approx(float(epsilon))
-    scale, drawn = float(mechanism.scale), mechanism.release([0], SeededSource(0))
-
-    @cache
-    def side(count, success):
-        nodes, mass = _noisy_counts(count, scale)
-        read = [_read(drawn, (v, 1.0) if success else (1.0, v))[0 if success else 1] for v in nodes]
-        return np.array(read), mass
+    drawn = mechanism.release([0], SeededSource(0))
+    nodes, masses = _noisy_counts(n, float(mechanism.scale))
+    successes = np.array([_read(drawn, (v, 1.0))[0] for v in nodes])
+    failures = np.array([_read(drawn, (1.0, v))[1] for v in nodes])
+    losses = loss(successes[:, None], failures[None, :], float(p))
 
     def value(k):
-        (a, mass_a), (b, mass_b) = side(k, success=True), side(n - k, success=False)
-        return mass_a @ loss(a[:, None], b[None, :], float(p)) @ mass_b
+        return masses(k) @ losses @ masses(n - k)
 
     return _over_data(n, p, value, left_out=1e-11)
 
@@ -123,11 +125,11 @@ def _success_count(n, p, epsilon, loss):
     assert mechanism.guarantee.loss == pytest.approx(float(epsilon))
 
     drawn = mechanism.release([0], SeededSource(0))
+    nodes, masses = _noisy_counts(n, float(mechanism.scale), top=n)
+    losses = loss(*np.array([_read(drawn, (v,)) for v in nodes]).T, float(p))
 
     def value(k):
-        nodes, mass = _noisy_counts(k, float(mechanism.scale), top=n)
-        a, b = np.array([_read(drawn, (v,)) for v in nodes]).T
-        return mass @ loss(a, b, float(p))
+        return masses(k) @ losses
 
     return _over_data(n, p, value, left_out=1e-11)
 
