@@ -53,6 +53,7 @@ def test_a_job_of_naive_bayes_on_the_bundled_data(run, home, job):
     assert done.code == 0, done.err
     assert "naive_bayes of income, education, sex, hours, released by noisy_counts" in done.out
     assert "promised ε = 1 at δ = 0" in done.out
+    assert "read     noise-aware: " in done.out
     assert "sex = Male" in done.out
     release = Release.load(home / "income")
     data = adult("income", "sex")
@@ -71,6 +72,7 @@ def test_json_has_every_share_and_what_it_is_given(run, job):
     done = run("fit", job, "--option", 'noise="laplace"', "--option", "shares=[0.2, 0.4, 0.4]", "--json")
     assert done.code == 0, done.err
     said = json.loads(done.out)
+    assert (said["reading"], said["cautions"]) == ("noise_aware", [])
     assert len(said["posterior"]) == 2 + 2 * (4 + 2 + 4)
     by_class = {row["given"]: 0.0 for row in said["posterior"] if row["table"] == "hours"}
     for row in said["posterior"]:

@@ -56,7 +56,9 @@ def test_a_job_of_logistic_regression_on_the_bundled_data(run, home, job):
 def test_draws_as_json(run, job):
     done = run("fit", job, "--mechanism", "tuned", "--seed", "7", "--json")
     assert done.code == 0, done.err
-    rows = json.loads(done.out)["posterior"]
+    said = json.loads(done.out)
+    rows = said["posterior"]
+    assert said["reading"] == "draws"
     assert [row["parameter"] for row in rows] == ["education_num", "sex=Male", "(intercept)"]
     assert all(len(row["draws"]) == 1 and np.isfinite(row["draws"]).all() for row in rows)
 

@@ -1,6 +1,7 @@
 """The inverses invert: at the answer the width holds, a little below it does not."""
 
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -11,7 +12,7 @@ from discreet.mechanisms.diffused import DiffusedPosterior
 from discreet.mechanisms.direct import DirectPosterior
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.public_data import even_batch, public_records_needed
-from discreet.planning import epsilon_for, n_for, predict, public_records_for
+from discreet.planning import epsilon_for, n_for, plan, predict, public_records_for
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP
 
@@ -130,3 +131,12 @@ def test_bad_input():
         epsilon_for(MODEL, 1500, 0.1, mechanism="magic")
     with pytest.raises(NotProved, match="NoisyStatistics covers it"):
         n_for(NormalInverseGamma(0, 2, 5, 4, -4, 4), ApproxDP(1, 1e-6), 0.5, mechanism="direct")
+
+
+def test_messages_show_exact_fractions_as_people_write_them():
+    width, target = Fraction(1, 100), PureDP(Fraction(1, 10))
+    with pytest.raises(Unreachable, match=r"more than 0\.01: "):
+        epsilon_for(MODEL, 10, width)
+    with pytest.raises(Unreachable, match=r"of width 1e-09 at PureDP\(0\.1\) with"):
+        n_for(MODEL, target, Fraction(1, 10**9))
+    assert "target PureDP(0.1)" in plan(MODEL, 100, target, truth=0.3).table()

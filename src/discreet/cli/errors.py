@@ -86,8 +86,8 @@ def ours(error: BaseException) -> bool:
 
 
 def plain(words: str) -> str:
-    """Join words to one line; exact rationals as people write them."""
-    return plain_line(" ".join(words.split()))
+    """Join words to one line; exact rationals, and the name of a table, as people write them here."""
+    return re.sub(r"\btable=…?", "--table", plain_line(" ".join(words.split())))
 
 
 def plain_line(line: str) -> str:

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options as o
+from discreet.cli.errors import plain
 from discreet.cli.job import Job, any_model_of, read_job, schema_of
 from discreet.cli.ledger import opened_ledger
 from discreet.cli.show import dump, note, waiting
@@ -224,7 +227,7 @@ def saved(release: Release, ledger: Ledger, folder: Path) -> Path:
     from discreet.release import POSTERIOR  # noqa: PLC0415
     from discreet.report import LedgerView  # noqa: PLC0415
 
-    with undisturbed():
+    with undisturbed(), spoken():
         try:
             left = LedgerView.of(*(ledger.remaining(scope) for scope in release.receipt.scopes))
             return release.save(folder, draws=1000 if _arviz() else 0, ledger_view=left)
@@ -240,6 +243,16 @@ def _arviz() -> bool:
     from importlib.util import find_spec  # noqa: PLC0415
 
     return find_spec("arviz") is not None and find_spec("h5netcdf") is not None
+
+
+@contextmanager
+def spoken() -> Iterator[None]:
+    """Say what could not be written too as the command speaks, without the line of code that warned."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", RuntimeWarning)
+        yield
+    for warning in heard:
+        print(f"discreet: {plain(str(warning.message))}", file=sys.stderr)  # noqa: T201 - as all that is said
 
 
 @contextmanager

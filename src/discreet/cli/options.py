@@ -69,14 +69,6 @@ Prior = Annotated[
     str | None,
     typer.Option(metavar="NAME=VALUE,…", help="Hyper-parameters, e.g. 'alpha=1,beta=3' or 'alpha=[1,1,2]'."),
 ]
-Mechanism = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help=f"One of {', '.join(MECHANISMS)}. [default: noisy_statistics]",
-        autocompletion=starting_with(MECHANISMS),
-    ),
-]
 AnyMechanism = Annotated[
     str | None,
     typer.Option(

@@ -14,7 +14,16 @@ from discreet.cli import options as o
 from discreet.cli.errors import REFUSED, decimal, plain_line
 from discreet.cli.job import Job, any_model_of, model_of, read_job, schema_of
 from discreet.cli.show import dump, say, table
-from discreet.cli.words import COUNTED, MECHANISMS, REGRESSIONS, number, one_of, promise
+from discreet.cli.words import (
+    COUNTED,
+    MECHANISMS,
+    OF_REGRESSIONS,
+    REGRESSIONS,
+    number,
+    one_of,
+    promise,
+    starting_with,
+)
 from discreet.cli.words import relation as neighbours
 
 if TYPE_CHECKING:
@@ -46,7 +55,14 @@ def plan(
         int | None,
         typer.Option(min=1, help="Of a regression or model of counts: how many data sets to imagine."),
     ] = None,
-    mechanism: o.Mechanism = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"With --width one of {', '.join(MECHANISMS)}; of a regression, the only one to try.",
+            autocompletion=starting_with((*MECHANISMS, *OF_REGRESSIONS[:3])),
+        ),
+    ] = None,
     option: o.Options = None,
     width: Annotated[
         float | None, typer.Option(help="Ask backwards: the interval width that is wanted.")
@@ -84,7 +100,9 @@ def plan(
     elif width is not None:
         _backwards(wanted, width, level, number(delta, delta), seed, json=json)
     else:
-        _forwards(wanted, picture, {"level": level, "rank_by": rank_by, "seed": seed}, replicates, json=json)
+        counted = {} if replicates is None else {"replicates": replicates}
+        how = {"level": level, "rank_by": rank_by, "seed": seed}
+        _forwards(wanted, picture, how, counted | _tried(wanted, mechanism), json=json)
 
 
 def _model(job: Job) -> Family:
@@ -92,12 +110,21 @@ def _model(job: Job) -> Family:
     return model_of(job, schema_of(job) if job.schema else None)
 
 
+def _tried(job: Job, mechanism: str | None) -> dict[str, list[str]]:
+    """Return the one mechanism to try, if the option names it: a job's own is one among those compared."""
+    if mechanism is None:
+        return {}
+    if str(job.model).replace("-", "_") not in REGRESSIONS:
+        raise ValueError("a plan compares all mechanisms: --mechanism goes with --width, or a regression")
+    return {"mechanisms": [one_of("regression mechanism", mechanism, OF_REGRESSIONS)]}
+
+
 def _forwards(
-    job: Job, picture: Path | None, how: dict[str, Any], replicates: int | None, *, json: bool
+    job: Job, picture: Path | None, how: dict[str, Any], own: dict[str, Any], *, json: bool
 ) -> None:
     job.need("n", "target", "model")
     target = promise(str(job.target), job.relation)
-    model, options = _planned(job, how, {} if replicates is None else {"replicates": replicates})
+    model, options = _planned(job, how, own)
 
     from discreet.planning import plan as compare  # noqa: PLC0415 - loaded on use, not for --help
 
@@ -113,14 +140,14 @@ def _forwards(
         raise typer.Exit(REFUSED)
 
 
-def _planned(job: Job, how: dict[str, Any], counted: dict[str, int]) -> tuple[Any, dict[str, Any]]:
+def _planned(job: Job, how: dict[str, Any], own: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return the model, as its columns are declared, and the options that its kind of plan takes."""
     name = str(job.model).replace("-", "_")
     if name in REGRESSIONS:
-        return _declared(job), {**how, **counted}
+        return _declared(job), {**how, **own}
     if name in COUNTED:
-        return _declared(job), {"seed": how["seed"], **counted}
-    if counted:
+        return _declared(job), {"seed": how["seed"], **own}
+    if own:
         raise ValueError(
             "--replicates is for regressions and models of counts; a family is summed or has its own"
         )
@@ -131,6 +158,10 @@ def _declared(job: Job) -> Any:  # noqa: ANN401 - a regression or a model of cou
     """Build the model, and tell it what the schema says of its columns; without one, each is a number."""
     schema = schema_of(job) if job.schema else None
     model: Any = any_model_of(job, schema)  # type: ignore[arg-type]  # it names its columns itself
+    if schema is None and not hasattr(model, "design"):
+        raise ValueError(
+            f"{job.model} is planned by its columns' numbers of codes: give the --schema that says them"
+        )
     if schema is None:
         return model
     from discreet.statistics.design import features_of  # noqa: PLC0415 - loaded on use, not for --help

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.cli.errors import plain
+from discreet.cli.reading import cautions, read_as
 from discreet.cli.show import heading, say, table
 from discreet.inference.conjugate import DRAWN
 from discreet.inference.parameters import named
@@ -35,7 +36,6 @@ def show(release: Release, ledger: Ledger, folder: Path) -> None:
     elif release.reading == DRAWN:
         shown = [(row["parameter"], *(f"{x:.6g}" for x in row["draws"])) for row in rows]
         table(("", *(f"draw {i + 1}" for i in range(release.posterior.size))), shown)
-        say("Draws are all that was released: a further draw, or an interval, would cost again.")
     else:
         table(
             ("", "prior mean", "posterior mean", "sd", f"{LEVEL:.0%} interval"),
@@ -48,6 +48,9 @@ def show(release: Release, ledger: Ledger, folder: Path) -> None:
             ],
             numbers=(1, 2, 3),
         )  # fmt: skip
+    say(f"read     {read_as(release)}")
+    for words in cautions(release):
+        say(f"caution  {words}")
     for line in promises(release):
         say(line)
     say(f"paid     charge {release.receipt.id} in {', '.join(release.receipt.scopes)}")
@@ -170,6 +173,9 @@ def as_json(release: Release, ledger: Ledger, folder: Path) -> dict[str, Any]:
         "seeded": release.seeded,
         "model": release.model.name,
         "mechanism": release.mechanism,
+        "reading": release.reading,
+        "read_as": read_as(release),
+        "cautions": cautions(release),
         "posterior": summary(release),
         "certificate": release.certificate(),
         "remaining": [plain(ledger.remaining(scope).words) for scope in release.receipt.scopes],

@@ -77,7 +77,7 @@ class Plan:
         """First row; raises Unreachable when no mechanism meets the target."""
         if not self.rows:
             reasons = "; ".join(f"{r.name}: {r.reason}" for r in self.refused)
-            raise Unreachable(f"no mechanism meets {self.target!r}: {reasons}")
+            raise Unreachable(f"no mechanism meets {self.target}: {reasons}")
         return self.rows[0]
 
     def table(self) -> str:
@@ -97,7 +97,7 @@ class Plan:
         return {
             "model": repr(self.model),
             "n": self.n,
-            "target": repr(self.target),
+            "target": str(self.target),
             "relation": self.target.relation.value,
             "level": self.level,
             "assumed": self.assumed,

@@ -74,7 +74,7 @@ class CountPlan:
         """First row; raises Unreachable when no noise meets the target."""
         if not self.rows:
             reasons = "; ".join(f"{r.name}: {r.reason}" for r in self.refused)
-            raise Unreachable(f"no noise meets {self.target!r}: {reasons}")
+            raise Unreachable(f"no noise meets {self.target}: {reasons}")
         return self.rows[0]
 
     def table(self) -> str:
@@ -83,7 +83,7 @@ class CountPlan:
         judged = any(row.accuracy for row in self.rows)
         cells = [self._cells(row, judged=judged) for row in self.rows]
         body = aligned([(*head, *(("accuracy", "without privacy") if judged else ())), *cells], apart=False)
-        title = f"{self.model!r}, {self.model.size} cells, n = {self.n}, target {self.target!r}"
+        title = f"{self.model!r}, {self.model.size} cells, n = {self.n}, target {self.target}"
         lines = [*textwrap.wrap(title, LINE), "", *body, *refusals(self.refused)]
         return "\n".join(line.rstrip() for line in lines)
 
@@ -100,7 +100,7 @@ class CountPlan:
         return {
             "model": repr(self.model),
             "n": self.n,
-            "target": repr(self.target),
+            "target": str(self.target),
             "relation": self.target.relation.value,
             "rows": [row.to_json() for row in self.rows],
             "refused": [{"name": r.name, "reason": r.reason} for r in self.refused],

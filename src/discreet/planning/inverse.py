@@ -44,7 +44,8 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if not self.width > 0:
-            raise ValueError(f"width must be a number above 0, got {self.width!r}")
+            raise ValueError(f"width must be a number above 0, got {self.width}")
+        object.__setattr__(self, "width", float(self.width))  # an exact fraction too
         checked_level(self.coverage)
 
     def met(self, model: Family, n: int, calibrate: Callable[[], Mechanism]) -> bool:
@@ -106,8 +107,8 @@ def epsilon_for(
     if not holds(MOST_EPSILON):
         calibrate(MOST_EPSILON)  # says why, where the target itself is out of reach
         raise Unreachable(
-            f"{mechanism} does not reach a {coverage:.0%} interval of width {width:g} with n = {n} even at "
-            f"ε = {MOST_EPSILON:g}; ask for a wider one, more records or another mechanism"
+            f"{mechanism} does not reach a {coverage:.0%} interval of width {wanted.width:g} with n = {n} "
+            f"even at ε = {MOST_EPSILON:g}; ask for a wider one, more records or another mechanism"
         )
     return _least(holds, LEAST_EPSILON, MOST_EPSILON)
 
@@ -141,8 +142,8 @@ def n_for(
         if high >= MOST_RECORDS:
             calibrate(high)
             raise Unreachable(
-                f"{mechanism} does not reach a {coverage:.0%} interval of width {width:g} at {target!r} with "
-                "up to 2^40 records: clipping or the knob sets a floor; ask for less width or less privacy"
+                f"{mechanism} does not reach a {coverage:.0%} interval of width {wanted.width:g} at {target} "
+                "with up to 2^40 records: clipping or the knob sets a floor; ask for less width or privacy"
             )
         low, high = high, 4 * high
     while high - low > max(1, high // 500):
@@ -180,7 +181,7 @@ def public_records_for(
         prior = model if copies == 0 else model.update(copies * statistic, copies * size)
         return wanted.met(prior, n, lambda: _calibrated(mechanism, prior, private, target, options))
 
-    return _least_copies(holds, f"{mechanism} does not meet {target!r} at the width asked for") * size
+    return _least_copies(holds, f"{mechanism} does not meet {target} at the width asked for") * size
 
 
 def refuse_what_data_cannot(wanted: Wanted, model: Family, n: int) -> None:

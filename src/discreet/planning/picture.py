@@ -22,7 +22,7 @@ def draw(plan: Plan, path: str | Path) -> Path:
     left.set_yticks(range(len(rows)), [_tick(row) for row in rows])
     left.invert_yaxis()
     figure.suptitle(
-        f"{type(plan.model).__name__}, n = {plan.n:,}, target {plan.target!r}\n"
+        f"{type(plan.model).__name__}, n = {plan.n:,}, target {plan.target}\n"
         + textwrap.shorten(f"expected over {plan.assumed}", 120, placeholder=" …"),
         fontsize=11,
     )

@@ -136,7 +136,7 @@ def checked_reading(reading: str) -> str:
 
 def checked_level(level: float) -> float:
     if not 0 < level < 1:
-        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}")
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
     return level
 
 

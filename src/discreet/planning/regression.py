@@ -96,7 +96,7 @@ def _check(level: float, rank_by: str, replicates: int | None) -> None:
     if rank_by not in CRITERIA:
         raise ValueError(f"plans of a regression are ranked by {', '.join(CRITERIA)}; got {rank_by!r}")
     if not 0 < level < 1:
-        raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}")
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
     if replicates is not None and not replicates >= 1:
         raise ValueError(f"replicates must be at least 1, got {replicates!r}")
 

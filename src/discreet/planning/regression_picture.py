@@ -22,7 +22,7 @@ def draw(plan: RegressionPlan, path: str | Path) -> Path:
     left.set_yticks(range(len(rows)), [f"{row.name}\n{row.knobs}" for row in rows])
     left.invert_yaxis()
     title = (
-        f"{type(plan.model).__name__}, {plan.model.dimension} weights, n = {plan.n:,}, target {plan.target!r}"
+        f"{type(plan.model).__name__}, {plan.model.dimension} weights, n = {plan.n:,}, target {plan.target}"
     )
     below = textwrap.shorten(f"expected over {plan.assumed}", 120, placeholder=" …")
     figure.suptitle(f"{title}\n{below}", fontsize=11)

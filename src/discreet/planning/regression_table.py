@@ -34,7 +34,7 @@ def _title(plan: RegressionPlan) -> list[str]:
         f"{plan.level:.0%} intervals; ranked by {plan.ranked_by}"
     )
     return [
-        *textwrap.wrap(f"{plan.model!r}, {d} weights, n = {plan.n}, target {plan.target!r}", LINE),
+        *textwrap.wrap(f"{plan.model!r}, {d} weights, n = {plan.n}, target {plan.target}", LINE),
         *textwrap.wrap(expected, LINE),
         "",
     ]

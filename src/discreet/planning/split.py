@@ -47,7 +47,7 @@ def split(budget: Guarantee, questions: Questions, weights: Weights | None = Non
     shares = _shares(names, weights)
     parts = {name: part(budget, share) for name, share in shares.items()}
     if not filter_for(budget).admits(*parts.values()):
-        raise Unreachable(f"the parts could not be verified to fit {budget!r}")
+        raise Unreachable(f"the parts could not be verified to fit {budget}")
     return parts
 
 
@@ -66,9 +66,11 @@ def _shares(names: list[str], weights: Weights | None) -> dict[str, Fraction]:
         return dict.fromkeys(names, Fraction(1, len(names)))
     given = dict(weights) if isinstance(weights, Mapping) else dict(zip(names, weights, strict=False))
     if set(given) != set(names) or len(weights) != len(names):
-        raise ValueError(f"weights must name every question once: {', '.join(names)}; got {weights!r}")
+        raise ValueError(
+            f"weights must name every question once: {', '.join(names)}; got {', '.join(map(str, weights))}"
+        )
     if not all(0 < w < float("inf") for w in given.values()):
-        raise ValueError(f"weights must be finite and above 0, got {weights!r}")
+        raise ValueError(f"weights must be finite and above 0, got {', '.join(map(str, given.values()))}")
     exact = {name: Fraction(given[name]) for name in names}
     total = sum(exact.values())
     return {name: w / total for name, w in exact.items()}
@@ -126,7 +128,7 @@ def zcdp_within(budget: ApproxDP) -> ZeroCDP:
         found = round_down(rho, bits)
         if found > 0 and filter_for(budget).admits(ZeroCDP(found, relation=budget.relation)):
             return ZeroCDP(found, relation=budget.relation)
-    raise Unreachable(f"no zCDP promise fits {budget!r}; a larger δ would leave room for one")
+    raise Unreachable(f"no zCDP promise fits {budget}; a larger δ would leave room for one")
 
 
 # ── weights that make the total added variance least ────────────────────────────────────────────────────

@@ -50,7 +50,7 @@ def aligned(cells: Sequence[tuple[str, ...]], *, apart: bool = True) -> list[str
 
 def _title(plan: Plan) -> list[str]:
     return [
-        f"{plan.model!r}, n = {plan.n}, target {plan.target!r}",
+        f"{plan.model!r}, n = {plan.n}, target {plan.target}",
         f"expected over {plan.assumed}; {plan.level:.0%} intervals; ranked by {plan.ranked_by}",
         "",
     ]

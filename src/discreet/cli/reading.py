@@ -1,0 +1,35 @@
+"""How a release was read, and what the reading says against itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.release import Release
+
+READ = {
+    "noise_aware": "noise-aware: the noise is part of the model, and intervals allow for it",
+    "naive": "naive: as if there were no noise, so intervals are too narrow",
+    "draws": "draws are all that was released: a further draw, or an interval, would cost again",
+}
+MIXED = 1.1  # R-hat above which chains have not met
+
+
+def read_as(release: Release) -> str:
+    """Name the reading and, where chains ran that may disagree, whether they do."""
+    said = READ.get(release.reading, release.reading)
+    modes = getattr(release.posterior, "modes", None)
+    if modes is None:
+        return said
+    found = "one answer" if len(modes) == 1 else f"{len(modes)} DIFFERENT ANSWERS, and the likeliest is shown"
+    return f"{said}; {sum(map(len, modes))} chains found {found}"
+
+
+def cautions(release: Release) -> list[str]:
+    """Repeat where intervals are not to be trusted, and what is allowed but may surprise."""
+    posterior = release.posterior
+    said = [getattr(posterior, "caution", None), *getattr(posterior, "notes", ())]
+    worst = getattr(getattr(posterior, "diagnostics", None), "r_hat", 1.0)
+    if worst > MIXED:
+        said.append(f"chains have not met (R-hat {worst:.2f}): read the release again with longer ones")
+    return [words for words in said if words]

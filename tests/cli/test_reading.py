@@ -1,0 +1,41 @@
+"""What was read, and what the reading says against itself, is told with the numbers."""
+
+from types import SimpleNamespace as Posterior
+
+import pytest
+
+from discreet.cli.errors import plain
+from discreet.cli.reading import cautions, read_as
+
+
+def _release(reading="noise_aware", **said):
+    return Posterior(reading=reading, posterior=Posterior(**said))
+
+
+@pytest.mark.parametrize(
+    ("modes", "words"),
+    [(((0, 2, 1),), "3 chains found one answer"), (((1,), (0, 2)), "3 chains found 2 DIFFERENT ANSWERS")],
+)
+def test_chains_that_disagree_are_told(modes, words):
+    assert words in read_as(_release(modes=modes))
+
+
+def test_the_reading_is_named():
+    assert read_as(_release()).startswith("noise-aware: ")
+    assert read_as(_release("naive")).startswith("naive: ")
+    assert read_as(_release("draws")).startswith("draws are all")
+
+
+def test_cautions_notes_and_unmixed_chains_are_repeated():
+    assert cautions(_release()) == []
+    assert cautions(_release(caution=None, diagnostics=Posterior(r_hat=1.02))) == []
+    found = cautions(_release(caution="too narrow", notes=("empty cells",), diagnostics=Posterior(r_hat=1.5)))
+    assert found[:2] == ["too narrow", "empty cells"]
+    assert "R-hat 1.50" in found[2]
+
+
+def test_a_table_is_named_as_on_the_command_line():
+    assert plain("name one with table=…") == "name one with --table"
+    assert (
+        plain("the database has no table 'x'; check table=") == "the database has no table 'x'; check --table"
+    )
