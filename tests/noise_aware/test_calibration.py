@@ -123,7 +123,7 @@ def counts_pit(rows, theta, prior):
 def test_counts_are_calibrated(private, n, epsilon):
     """As above, of 4 cells; n private where noise hides most and least.
 
-    Short chains cover less, by about 90/ESS per cent: longer ones, and all four of a private n, in benchmarks.
+    Short chains cover less, by about 90/ESS per cent: the benchmark has longer ones, and all four of either.
     """
     prior, rng, replicates = DirichletCategorical(ALPHA), np.random.default_rng(7), REPLICATES
     law = NoiseLaw("discrete_laplace", (1 if private else 2) / epsilon)
