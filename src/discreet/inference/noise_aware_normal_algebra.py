@@ -171,7 +171,7 @@ def _shifted(phi: Floats, mu: Floats, sign: float, root: Floats) -> bool:
             A[i, j] = sign * mu[i] * mu[j]
             for k in range(p):
                 A[i, j] += L[i, k] * L[j, k]
-    return cholesky(A, root)
+    return bool(cholesky(A, root))
 
 
 @njit(cache=True)

@@ -49,7 +49,7 @@ class NoisyProjectedSGD(Mechanism):
     dimension: int
     run: NoisySGD
     name: ClassVar[str] = "noisy_projected_sgd"
-    theorem: ClassVar[str] = "FMTT18 Alg. 1; BSA24 Thm 3.1 with the best split; rounding paid for"
+    theorem: ClassVar[str] = "FMTT18 Alg. 1; BSA24 with the best split; rounding paid for"
 
     def __post_init__(self) -> None:
         if not 0 < self.radius < math.inf or self.dimension < 1:

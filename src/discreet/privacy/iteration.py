@@ -2,7 +2,7 @@
 
 Two runs share their maps and noise; in step t they part by at most `shift`, then noise of variance v_t is
 added. With z_t = L_t z_{t−1} + s_t − a_t ≥ 0 and z_T = 0, the last states are μ-GDP apart with
-μ² = Σ a_t²/v_t [BSA24 Thm 3.1, shifted interpolation]: any schedule a of absorptions proves a bound, and the
+μ² = Σ a_t²/v_t [BSA24, shifted interpolation]: any schedule a of absorptions proves a bound, and the
 best one is the slope of a convex hull. Only the last state may be released.
 """
 
