@@ -71,6 +71,17 @@ def run(home):
     return call
 
 
+@pytest.fixture
+def overheard(run, capfd):
+    """Run the command in this process, and catch what an engine writes past Python too."""
+
+    def call(*args):
+        done, past = run(*args), capfd.readouterr()
+        return SimpleNamespace(code=done.code, out=done.out + past.out, err=done.err + past.err)
+
+    return call
+
+
 def environment(**extra):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("COV", "NO_COLOR", "FORCE_COLOR"))}
     return {**kept, **extra}

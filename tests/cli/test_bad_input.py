@@ -115,8 +115,7 @@ main()
 """
 
 
-def test_a_disk_without_room_for_the_charge_means_no_release_and_no_reading(shell, home):
-    assert shell("ledger", "init", "budget.db", "--budget", "pure:1").code == 0
+def test_a_disk_without_room_for_the_charge_means_no_release_and_no_reading(run, budget, home):
     done = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-c", FULL_DISK, *FIT, *PAY],
         capture_output=True, text=True, cwd=home, env=environment(), timeout=300, check=False,
@@ -126,4 +125,4 @@ def test_a_disk_without_room_for_the_charge_means_no_release_and_no_reading(shel
     assert "Traceback" not in done.stderr
     assert not (home / "reading").exists()
     assert not (home / "r").exists()
-    assert shell("ledger", "verify", "budget.db").out.startswith("whole: 1 entries")
+    assert run("ledger", "verify", "budget.db").out.startswith("whole: 1 entries")

@@ -5,7 +5,7 @@ import json
 from discreet.release import Release
 
 
-def test_the_demonstration_walks_the_line_and_is_refused_the_second_time(shell, home):
+def test_the_demonstration_walks_the_line_and_is_refused_the_second_time(shell, run, home):
     done = shell("demo", "--out", "out")
     assert done.code == 0, done.err
     for word in (
@@ -26,9 +26,9 @@ def test_the_demonstration_walks_the_line_and_is_refused_the_second_time(shell, 
     assert release.n == 48842
     low, high = release.posterior.interval(0.999)
     assert low < 11687 / 48842 < high  # the truth, known because these data are public; noise of scale 2.2
-    spent = json.loads(shell("ledger", "show", folder / "budget.db", "--json").out)["scopes"][0]["share"]
+    spent = json.loads(run("ledger", "show", folder / "budget.db", "--json").out)["scopes"][0]["share"]
     assert 0 < spent < 0.45
-    again = shell("demo", "--out", "out", "--json")
+    again = run("demo", "--out", "out", "--json")
     assert again.code == 1
     assert json.loads(again.out)["released"] is False
     assert "--fresh" in json.loads(again.out)["reason"]

@@ -190,20 +190,18 @@ def _damaged(home, kind):
 
 
 @pytest.mark.parametrize("kind", ["cut parquet", "text for parquet", "no file"])
-def test_an_engine_that_fails_is_code_3_and_is_not_quoted(shell, home, kind):
-    assert shell("ledger", "init", "budget.db", "--budget", "pure:1").code == 0
+def test_an_engine_that_fails_is_code_3_and_is_not_quoted(overheard, budget, home, kind):
     bad = _damaged(home, kind)
-    done = shell("--debug", "--verbose", FIT[0], bad, *FIT[2:], "--target", "pure:0.5", "--out", "r")
+    done = overheard("--debug", "--verbose", FIT[0], bad, *FIT[2:], "--target", "pure:0.5", "--out", "r")
     assert done.code == 3, done.err
     assert any(line.startswith("discreet: ") for line in done.err.splitlines())
     assert "Traceback" not in done.err
     clean(done)
 
 
-def test_bytes_that_are_no_text_never_reach_the_screen(shell, home):
-    assert shell("ledger", "init", "budget.db", "--budget", "pure:1").code == 0
+def test_bytes_that_are_no_text_never_reach_the_screen(overheard, budget, home):
     bad = _damaged(home, "bytes")
-    done = shell("--debug", "--verbose", FIT[0], bad, *FIT[2:], "--target", "pure:0.5", "--out", "r")
+    done = overheard("--debug", "--verbose", FIT[0], bad, *FIT[2:], "--target", "pure:0.5", "--out", "r")
     assert done.code in {0, 3}
     clean(done)
 
@@ -242,8 +240,7 @@ main()
 """
 
 
-def test_an_interrupt_while_reading_keeps_the_charge_says_so_and_is_code_4(shell, home):
-    assert shell("ledger", "init", "budget.db", "--budget", "pure:1").code == 0
+def test_an_interrupt_while_reading_keeps_the_charge_says_so_and_is_code_4(run, budget, home):
     args = [*FIT, "--target", "pure:0.5", "--out", "r", "--charge-id", "monday"]
     process = subprocess.Popen(  # noqa: S603 - our own command, made slow
         [sys.executable, "-c", SLOW, *args],
@@ -260,12 +257,12 @@ def test_an_interrupt_while_reading_keeps_the_charge_says_so_and_is_code_4(shell
     assert "charge 'monday' is kept" in err
     assert "Traceback" not in err
     assert not (home / "r").exists()
-    entries = json.loads(shell("ledger", "history", "budget.db", "--json").out)
+    entries = json.loads(run("ledger", "history", "budget.db", "--json").out)
     assert [entry["kind"] for entry in entries] == ["scope", "charge"]
     # the same charge pays for the release that was not made, and is not paid again
-    done = shell(*args)
+    done = run(*args)
     assert done.code == 0, done.err
-    entries = json.loads(shell("ledger", "history", "budget.db", "--json").out)
+    entries = json.loads(run("ledger", "history", "budget.db", "--json").out)
     assert [entry["kind"] for entry in entries] == ["scope", "charge", "computed"]
 
 
