@@ -3,6 +3,7 @@
 import ast
 import re
 from decimal import Decimal
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -174,6 +175,12 @@ def test_promises_are_the_certificates_numbers_and_never_look_smaller(release_of
         number = text.replace("\u00a0", " ")
         shown = Decimal(number.removesuffix(" %")) / (100 if number.endswith("%") else 1)
         assert Decimal(value) <= shown <= Decimal(value) * Decimal("1.01")
+
+
+def test_the_first_card_is_at_the_targets_own_delta_also_where_that_is_exact(release_of):
+    target = ApproxDP(1, Fraction(1, 10**6))  # as the command reads approx:1,1e-6
+    text = check(report(release_of(MODEL, SMOKERS, target=target, options={"noise": "gaussian"}))).text
+    assert text.index("ε at δ = 10⁻⁶") < text.index("What was learned")
 
 
 def test_the_interval_is_the_posteriors(release_of):

@@ -69,7 +69,7 @@ def _header(title: str, headline: str, said: Mapping[str, Any], release: Release
     count = said["protected"]["number_of_records"]
     cards = facts(
         [
-            *_epsilon(said["promised"]),
+            *_epsilon(said["promised"], float(release.target.disclosure()[0])),
             (
                 f"sure of you, from {100 * first['before']:g} % to at most",
                 share_upward(first["after_at_most"]),
@@ -92,13 +92,13 @@ def _header(title: str, headline: str, said: Mapping[str, Any], release: Release
     )
 
 
-def _epsilon(promised: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    """ε at the smallest δ for which one is promised, of those up to 10⁻⁶; pure where it is pure."""
+def _epsilon(promised: Mapping[str, Any], delta: float) -> Iterable[tuple[str, str]]:
+    """ε at the target's δ, else at the smallest for which one is promised; pure where it is pure."""
     if promised["pure_epsilon"] is not None:
         yield "ε, pure", certified(promised["pure_epsilon"])
         return
     rows = [row for row in promised["epsilon_at_delta"] if row["epsilon"] is not None]
-    chosen = [row for row in rows if row["delta"] == promised["target"].get("delta")] or rows[-1:]
+    chosen = [row for row in rows if row["delta"] == delta] or rows[-1:]
     for row in chosen:
         yield powers(f"ε at δ = {row['delta']:g}"), certified(row["epsilon"])
 
