@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, final
 
 import numpy as np
 
-from discreet.mcmc.checkpoint import Checkpoint, CheckpointError, fingerprint, settings
+from discreet.mcmc.checkpoint import Checkpoint, CheckpointError, settings
 from discreet.mcmc.diagnostics import effective_size, r_hat
 from discreet.mcmc.plan import Plan
 from discreet.sampling.source import SYSTEM, SeededSource, Source, Words
@@ -91,7 +91,7 @@ class Chains:
         seeded = ", SEEDED: not private" if self.seeded else ""
         return (
             f"Chains({self.plan.kernel.name}, {self.plan.chains} chains of {self.plan.steps} steps{state}, "
-            f"{self.guarantee!r}{seeded})"
+            f"{self.guarantee}{seeded})"
         )
 
 
@@ -175,8 +175,8 @@ def resumable(kernel: Kernel, held: Checkpoint) -> Plan:
     plan = Plan(kernel, meta["steps"], meta["chains"])
     if settings(plan, meta["seed"], meta["receipt"]) != meta:
         raise CheckpointError(
-            f"{held.path} is of another kernel or other settings ({meta['name']}); "
-            f"this one is {fingerprint(kernel)[:200]}"
+            f"{held.path} was begun by another kernel or other settings, a {meta['name']} whose temperature, "
+            f"target or walk are not those of this {kernel.name}: give the kernel as it was then"
         )
     return plan
 

@@ -35,8 +35,8 @@ class HiddenMarkov(CountModel):
     def __post_init__(self) -> None:
         if not (isinstance(self.states, int) and self.states >= 1):
             raise ValueError(
-                f"states must be the number of hidden states, an integer from 1, got {self.states!r}; it is "
-                "part of the model and must not be read from the private rows"
+                "a hidden Markov model needs states=K, the number of hidden states, an integer from 1; "
+                f"got {self.states!r}. It is part of the model and must not be read from the private rows"
             )
         given = self.features
         features = (given,) if isinstance(given, str) else tuple(given)
