@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.inference.bayes_net_chain import (
+    WARMING,
     Chain,
     Problem,
     allotted,
     check_length,
     jittered,
     layout_of,
+    moves,
     noise_of,
     size_of,
 )
@@ -25,6 +27,7 @@ from discreet.inference.bayes_net_posterior import (
     generator,
 )
 from discreet.inference.bayes_net_tables import DRAWS, NetworkCounts, by_table
+from discreet.inference.cell_posteriors import known_reading, refitted
 from discreet.inference.noise_aware import Diagnostics
 from discreet.inference.noise_aware_chains import ess, r_hat
 from discreet.inference.noise_aware_noise import NoiseLaw
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
     from discreet.sampling.source import Source
 
 WATCHED = 256  # entries of θ whose R-hat and ESS are computed, spread evenly over all of them
-WARMING = 20  # pieces of the warm-up, after each of which the bar moves
 MOVES = 10_000_000  # records times sweeps in a chain, which bounds its time; and within it
 FEWEST, MOST = 400, 2000  # sweeps to keep
 MIXED = 1.05  # the largest R-hat that is passed over in silence; 1.01 is the textbook's
@@ -49,7 +51,7 @@ MIXED = 1.05  # the largest R-hat that is passed over in silence; 1.01 is the te
 
 def read(cells: NoisyCells, model: BayesianNetwork, reading: str) -> NetworkPosterior:
     """Read noisy counts by the name of the reading; `fit` reads all tables together instead."""
-    return naive(cells, model) if reading == "naive" else noise_aware(cells, model)
+    return naive(cells, model) if known_reading(reading) == "naive" else noise_aware(cells, model)
 
 
 def exact(counts: ArrayLike, model: BayesianNetwork) -> NetworkDirichlet:
@@ -59,8 +61,8 @@ def exact(counts: ArrayLike, model: BayesianNetwork) -> NetworkDirichlet:
 
 def naive(cells: NoisyCells, model: BayesianNetwork) -> NetworkDirichlet:
     """Take max(Ĉ, 0) as if it were C; intervals of this reading under-cover."""
-    counts = np.maximum(cells.noisy, 0.0)
-    return NetworkDirichlet(model, float(model.prior) + counts, "naive")
+    bound, counts = refitted(model, cells), np.maximum(cells.noisy, 0.0)
+    return NetworkDirichlet(bound, float(bound.prior) + counts, "naive")
 
 
 def noise_aware(
@@ -70,8 +72,9 @@ def noise_aware(
 
     Rows are Dirichlet as in the model; which row a record is in is free, all cells of a table alike.
     """
-    rng = generator(source or public_source(cells, model))
-    return NetworkCounts(model, by_table(cells, model, rng, draws), notes_of(cells))
+    bound = refitted(model, cells)
+    rng = generator(source or public_source(cells, bound))
+    return NetworkCounts(bound, by_table(cells, bound, rng, draws), notes_of(cells))
 
 
 def drawn(draws: Draws, model: BayesianNetwork) -> OneNetwork:
@@ -97,6 +100,7 @@ def fit(
     met say so in `notes`.
     """
     check_length(chains, sweeps, keep)
+    model = refitted(model, cells)
     problem, n = posed(cells, model)
     total = sweeps or int(np.clip(MOVES // max(n, 1), FEWEST, MOST))
     kept = min(keep, total)
@@ -105,9 +109,8 @@ def fit(
     sizes = np.empty((chains, kept), np.int64)
     seeds = [int(seed) for seed in (source or public_source(cells, model)).words(chains)]
     starts = (Chain.begin(problem, started(problem, cells, n, seed), seed) for seed in seeds)
-    pace = [burnt // WARMING] * (WARMING - 1) + [burnt - burnt // WARMING * (WARMING - 1)] + [thin] * kept
-    moves = ((i, s - WARMING, chain, many) for i, chain in enumerate(starts) for s, many in enumerate(pace))
-    for i, s, chain, many in watched(moves, chains * len(pace), "records behind the counts"):
+    work, pieces = moves(starts, burnt, thin, kept), chains * (WARMING + kept)
+    for i, s, chain, many in watched(work, pieces, "records behind the counts"):
         chain.advance(many)
         if s >= 0:
             draws[i, s], sizes[i, s] = chain.theta, chain.n

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 
 from discreet.inference.noise_aware_noise import NoiseLaw
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
     from discreet.families.family import Floats
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
     from discreet.models.bayes_net import BayesianNetwork
 
 REACH = 4  # noise scales that a move of many records may take at once
+WARMING = 20  # pieces of the warm-up, after each of which a bar moves
 TAILS = 12  # standard deviations of the noisy total, where n is private
+
+C = TypeVar("C")
 
 
 @final
@@ -124,6 +129,14 @@ def check_length(chains: int, sweeps: int | None, keep: int) -> None:
         raise ValueError(
             f"a fit needs at least one chain of four draws, got chains={chains}, sweeps={sweeps}, keep={keep}"
         )
+
+
+def moves(chains: Iterable[C], burn: int, thin: int, keep: int) -> Iterator[tuple[int, int, C, int]]:
+    """(chain, draw, its state, sweeps to make), chain after chain; draws are negative while it warms up."""
+    pace = [burn // WARMING] * (WARMING - 1) + [burn - burn // WARMING * (WARMING - 1)] + [thin] * keep
+    for i, chain in enumerate(chains):
+        for s, many in enumerate(pace):
+            yield i, s - WARMING, chain, many
 
 
 def size_of(cells: NoisyCells) -> tuple[int, int]:

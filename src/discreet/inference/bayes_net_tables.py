@@ -45,7 +45,8 @@ class NetworkCounts(NetworkPosterior):
 
     @property
     def diagnostics(self) -> Diagnostics:
-        return Diagnostics("independent draws of the counts, table by table", draws=len(self.counts))
+        size = len(self.counts)
+        return Diagnostics("independent draws of the counts, table by table", draws=size, ess=float(size))
 
     @cached_property
     def _shapes(self) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,15 +33,15 @@ DRAWN = {
 }
 READINGS = ("noise_aware", "naive")
 
+M = TypeVar("M", bound="CountModel")
+
 
 def cell_posterior(
     cells: NoisyCells, *, model: CountModel | None = None, reading: str = "noise_aware"
 ) -> Any:  # noqa: ANN401
     """Read noisy counts, also under another prior over the same tables; the same each time."""
-    prior = cells.model if model is None else _refitted(model, cells.model)
-    if reading not in READINGS:
-        raise ValueError(f"unknown reading {reading!r}; known: {', '.join(READINGS)}")
-    return _read(cells, prior, reading)
+    prior = cells.model if model is None else refitted(model, cells)
+    return _read(cells, prior, known_reading(reading))
 
 
 def drawn_posterior(draws: Draws) -> Any:  # noqa: ANN401
@@ -49,7 +49,16 @@ def drawn_posterior(draws: Draws) -> Any:  # noqa: ANN401
     return _function(DRAWN[draws.model.name])(draws, draws.model) if draws.model.name in DRAWN else draws
 
 
-def _refitted(model: CountModel, released: CountModel) -> CountModel:
+def known_reading(reading: str) -> str:
+    """Return the name of a reading, or refuse it: every reader of counts has these and no other."""
+    if reading not in READINGS:
+        raise ValueError(f"unknown reading {reading!r}; known: {', '.join(READINGS)}")
+    return reading
+
+
+def refitted(model: M, cells: NoisyCells) -> M:
+    """Return the model, bound, if the release holds its very tables: of other columns counts say nothing."""
+    released = cells.model
     bound = model if model.sizes or model.columns != released.columns else model.bind(released.size_of)
     if type(bound) is not type(released) or bound.sizes == () or bound.cells != released.cells:
         raise ValueError(

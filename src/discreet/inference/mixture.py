@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.inference.bayes_net import public_source
-from discreet.inference.bayes_net_chain import Problem, check_length, layout_of, noise_of, size_of
+from discreet.inference.bayes_net_chain import (
+    WARMING,
+    Problem,
+    check_length,
+    layout_of,
+    moves,
+    noise_of,
+    size_of,
+)
+from discreet.inference.cell_posteriors import known_reading, refitted
 from discreet.inference.mixture_chain import Evidence, MixtureChain
 from discreet.inference.mixture_posterior import MixturePosterior
+from discreet.inference.progress import watched
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -46,7 +56,8 @@ def fit(
 
     The naive reading takes max(Ĉ, 0), rounded, as if it were C.
     """
-    if reading == "naive":
+    model = refitted(model, cells)
+    if known_reading(reading) == "naive":
         evidence = _exactly("naive", np.rint(np.maximum(cells.noisy, 0)).astype(np.int64), model)
     else:
         evidence = _noisily(cells, model)
@@ -95,11 +106,18 @@ def _posterior(
     evidence: Evidence, source: Source, chains: int, sweeps: int | None, keep: int
 ) -> MixturePosterior:
     check_length(chains, sweeps, keep)
+    model, width = evidence.model, prior_of(evidence.model).size - evidence.model.size
     total = sweeps or int(np.clip(MOVES // max(evidence.n, 1), FEWEST, MOST))
-    lengths = total // 2, min(keep, total), max(total // min(keep, total), 1)
-    runs = [_chain(evidence, int(seed), lengths) for seed in source.words(chains)]
-    draws, sizes, levels = (np.stack([run[i] for run in runs]) for i in range(3))
-    K, flat, model = evidence.model.components, draws, evidence.model
+    kept = min(keep, total)
+    flat, levels = np.empty((chains, kept, width)), np.empty((chains, kept))
+    sizes = np.empty((chains, kept), np.int64)
+    begun = (_begun(evidence, int(seed)) for seed in source.words(chains))
+    work = moves(begun, total // 2, max(total // kept, 1), kept)
+    for c, s, chain, many in watched(work, chains * (WARMING + kept), "classes behind the counts"):
+        level = chain.advance(many)
+        if s >= 0:
+            flat[c, s], sizes[c, s], levels[c, s] = chain.inner.theta[:width], chain.inner.n, level
+    K = model.components
     ends = pairwise((K + K * np.cumsum([0, *model.sizes])).tolist())
     tables = [flat[..., a:b].reshape(*flat.shape[:2], K, (b - a) // K) for a, b in ends]
     return MixturePosterior.of(
@@ -108,24 +126,17 @@ def _posterior(
         weights=flat[..., :K],
         tables=np.concatenate(tables, axis=-1),
         log_joint=levels,
-        records=sizes.astype(np.int64),
+        records=sizes,
     )
 
 
-def _chain(evidence: Evidence, seed: int, lengths: tuple[int, int, int]) -> tuple[Floats, Floats, Floats]:
-    """Run one chain; return (π, θ) flat, n and the log joint as kept."""
+def _begun(evidence: Evidence, seed: int) -> MixtureChain:
+    """Start one chain; numba's generator is seeded with it."""
     model, prior = evidence.model, prior_of(evidence.model)
-    width, (burn, keep, thin) = prior.size - model.size, lengths
-    noisy = np.concatenate([np.zeros(width), evidence.joint])
+    noisy = np.concatenate([np.zeros(prior.size - model.size), evidence.joint])
     layout, room = layout_of(model.network), len(evidence.codes)
     problem = Problem(layout, evidence.noise, noisy, prior, room, evidence.fixed)
-    chain = MixtureChain.begin(problem, evidence, start(model, evidence.joint, seed), seed)
-    draws, sizes, levels = np.empty((keep, width)), np.empty(keep), np.empty(keep)
-    chain.advance(burn)
-    for s in range(keep):
-        levels[s] = chain.advance(thin)
-        draws[s], sizes[s] = chain.inner.theta[:width], chain.inner.n
-    return draws, sizes, levels
+    return MixtureChain.begin(problem, evidence, start(model, evidence.joint, seed), seed)
 
 
 def start(model: Mixture, joint: Floats, seed: int) -> Floats:

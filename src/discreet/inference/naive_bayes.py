@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import betaincinv, logsumexp
 
 from discreet.families.family import credible
+from discreet.inference.cell_posteriors import known_reading, refitted
 from discreet.inference.nested_counts import NoisyTable, Problem, draw
 from discreet.inference.noise_aware import Diagnostics
 from discreet.inference.noise_aware_noise import NoiseLaw
@@ -47,8 +48,10 @@ class NaiveBayesPosterior:
 
     @property
     def diagnostics(self) -> Diagnostics:
-        method = "independent draws of the counts" if self.reading == "noise_aware" else "closed form"
-        return Diagnostics(method, draws=len(self.classes))
+        if self.reading != "noise_aware":
+            return Diagnostics("closed form")
+        size = len(self.classes)
+        return Diagnostics("independent draws of the counts", draws=size, ess=float(size))
 
     def prior(self) -> NaiveBayesPosterior:
         """Return the same without data."""
@@ -161,7 +164,7 @@ class NaiveBayesPosterior:
 
 def read(cells: NoisyCells, model: NaiveBayes, reading: str, *, draws: int = DRAWS) -> NaiveBayesPosterior:
     """Read noisy counts; asked twice, the numbers are the same, for the randomness is a hash of them."""
-    return READINGS[reading](cells, model, draws)
+    return READINGS[known_reading(reading)](cells, model, draws)
 
 
 def noise_aware(cells: NoisyCells, model: NaiveBayes, draws: int) -> NaiveBayesPosterior:
@@ -169,6 +172,7 @@ def noise_aware(cells: NoisyCells, model: NaiveBayes, draws: int) -> NaiveBayesP
 
     All tables hold the same class totals, and inform them together. A private n has a flat prior.
     """
+    model = refitted(model, cells)
     alpha = float(model.prior)
     noisy = zip(cells.tables().values(), cells.scales, strict=True)
     laws = [(table, NoiseLaw(cells.noise, float(scale))) for table, scale in noisy]
@@ -182,7 +186,8 @@ def noise_aware(cells: NoisyCells, model: NaiveBayes, draws: int) -> NaiveBayesP
 def naive(cells: NoisyCells, model: NaiveBayes, draws: int = 1) -> NaiveBayesPosterior:
     """max(Ĉ, 0) read as if it were C, as is common; its intervals under-cover where noise matters."""
     del draws
-    return _closed(model, "naive", {name: np.maximum(t, 0.0) for name, t in cells.tables().items()}, cells.n)
+    counts = {name: np.maximum(table, 0.0) for name, table in cells.tables().items()}
+    return _closed(refitted(model, cells), "naive", counts, cells.n)
 
 
 def exact(model: NaiveBayes, counts: ArrayLike) -> NaiveBayesPosterior:

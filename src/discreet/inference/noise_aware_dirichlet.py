@@ -40,16 +40,18 @@ Setting = tuple["Floats", "Floats", float, bool, float]  # α, ŝ, the noise's s
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class CountChains(NoiseAware):
-    """An even mixture of Dirichlet(α + S_k), S_k the counts that the chains visited."""
+    """An even mixture of Dirichlet(α + S_k), S_k the counts that chains visited, or that were drawn apart."""
 
     prior: DirichletLaw
-    counts: NDArray[np.int32]  # (chains, draws, cells)
+    counts: NDArray[np.int32]  # (chains, draws, cells); one “chain” holds independent draws
     seed: int
     method: str
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
         chains, draws, cells = self.counts.shape
+        if self.method == INDEPENDENT:
+            return Diagnostics(self.method, draws=draws, ess=float(draws))
         mean = self.counts.mean(axis=(0, 1))
         largest = np.argsort(-mean, kind="stable")[: WATCHED // 2]
         watched = np.union1d(largest, np.linspace(0, cells - 1, WATCHED // 2).astype(np.int64))
@@ -141,7 +143,8 @@ def read(
 ) -> CountChains:
     """Run the chains from seeds that the release itself gives: reading it twice gives the same numbers.
 
-    `draws` are kept of each chain; `size_prior` is log π(n) of an integer array where n is private, flat on
+    `draws` are kept of each chain; from MANY cells on there is none, and chains · draws counts are drawn
+    independently. `size_prior` is log π(n) of an integer array where n is private, flat on
     0, 1, 2, … unless given.
     """
     if not (chains == chains // 1 and chains >= 2):
@@ -153,8 +156,8 @@ def read(
     words = public_source(release, prior).words(chains + 1) >> np.uint64(33)
     run = Run.of(release, prior, size_prior)
     if prior.dimension >= MANY:
-        counts = run.independent(noisy, int(words[0]), chains * int(kept)).reshape(chains, int(kept), -1)
-        return CountChains(prior, counts, int(words[-1]), INDEPENDENT)
+        apart = run.independent(noisy, int(words[0]), chains * int(kept))
+        return CountChains(prior, apart[None], int(words[-1]), INDEPENDENT)
     counts = np.stack([run.chain(noisy, int(seed), int(kept)) for seed in words[:-1]])
     return CountChains(prior, counts, int(words[-1]), METROPOLIS)
 
