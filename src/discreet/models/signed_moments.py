@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.models.generalized_linear import GeneralizedLinear
 
 MOMENT_BITS = 15
+BLOCK = 2**14  # rows at a time, in doubles: BLAS has no products of integers
 
 
 def moment_ball(model: GeneralizedLinear) -> Ball:
@@ -53,8 +54,14 @@ def signed_moments(model: GeneralizedLinear, features: ArrayLike, answers: Array
     if y.shape != (len(x),):
         raise ValueError("give one answer for each row")
     refuse_overflow(len(x), length_square(model))
-    q = moment_ball(model).integers(x, width) if len(x) else np.zeros((0, width), np.int64)
-    constant = np.full((len(q), model.dimension - width), constant_steps(model))
-    r = np.hstack([q, constant]) * y.astype(np.int64)[:, None]
-    rows, columns = np.triu_indices(model.dimension)
-    return np.concatenate([r.sum(axis=0), (r.T @ r)[rows, columns]])
+    ball, d = moment_ball(model), model.dimension
+    first, second = np.zeros(d, np.int64), np.zeros((d, d), np.int64)
+    for start in range(0, len(x), BLOCK):
+        part = slice(start, start + BLOCK)
+        r = np.full((len(x[part]), d), float(constant_steps(model)))
+        r[:, :width] = ball.integers(x[part], width)
+        r *= y[part, None]
+        # exact in any order: |r_i r_j| ≤ C² ≤ 2^30 + 2^28, so that partial sums of a block stay below 2^45
+        first += r.sum(axis=0).astype(np.int64)
+        second += (r.T @ r).astype(np.int64)
+    return np.concatenate([first, second[np.triu_indices(d)]])
