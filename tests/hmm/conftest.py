@@ -40,3 +40,9 @@ def enumerated():
         return paths, p / p.sum()
 
     return law
+
+
+@pytest.fixture(scope="session")
+def log_prior():
+    """ln p(z) of paths (R, T), up to a constant: (z, alpha, states) → number"""
+    return log_path

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.inference.hmm_posterior import HiddenMarkovPosterior
+from discreet.inference.hmm_readings import READINGS_OF, unread_cells
 from discreet.inference.hmm_run import Plan, run
-from discreet.inference.hmm_state import Chain, CountEmissions, Emissions
+from discreet.inference.hmm_state import Chain
 from discreet.mechanisms.noisy_cells import NoisyCells
 from discreet.sampling.source import SYSTEM
 
@@ -30,6 +29,7 @@ def fit(
     *,
     reading: str = "noise_aware",
     kernel: str = "ffbs",
+    missing: ArrayLike | None = None,
     chains: int = 4,
     sweeps: int = 1000,
     burn: int = 1000,
@@ -41,68 +41,24 @@ def fit(
     """z, θ, A | counts: `burn` sweeps to warm up and `sweeps` more, of which about `keep` draws are kept.
 
     `counts` is a release of NoisyCounts (readings noise_aware, naive), or exact counts (reading exact): flat,
-    or one array a feature. A run with a `checkpoint` file that was stopped goes on there, bit for bit.
+    or one array a feature. `missing`, public booleans (chains, steps), names cells whose counts are not read:
+    their states come from their neighbours. A run with a `checkpoint` file that was stopped goes on there,
+    bit for bit.
     """
     released, bound = _bound(counts, model)
-    data = READINGS_OF[_known(reading, READINGS_OF)](released, bound)
+    data = READINGS_OF[_known(reading, READINGS_OF)](released, bound, unread_cells(missing, bound))
     _known(kernel, Chain.PATHS)
     plan = Plan(kernel, _whole(chains, "chains"), _whole(sweeps, "sweeps", 4), _whole(burn, "burn", 0), keep)
-    raw = run(data.fresh, data.start_counts, bound, plan, source or SYSTEM, checkpoint, show=progress)
+    raw = run(data, bound, plan, source or SYSTEM, checkpoint, show=progress)
     return HiddenMarkovPosterior.of(
         model=bound,
         reading=reading,
         kernel=kernel,
         warm_up=burn,
+        missing=data.unread,
         notes=_notes(data.start_counts, bound),
         **raw,
     )
-
-
-@final
-@dataclass(frozen=True)
-class Data:
-    """What a reading makes of the counts: how a chain's emissions begin, and what k-means++ looks at."""
-
-    fresh: Callable[[], Emissions]
-    start_counts: NDArray[Any]
-
-
-def _exact(counts: NoisyCells | NDArray[Any], model: HiddenMarkov) -> Data:
-    if isinstance(counts, NoisyCells):
-        raise TypeError("these counts are noisy: read them as 'noise_aware' (or 'naive'), not as 'exact'")
-    return _plain(counts, model)
-
-
-def _plain(counts: NDArray[Any], model: HiddenMarkov) -> Data:
-    by_cell = model.by_cell(counts)
-    if not (np.isfinite(by_cell).all() and by_cell.min() >= 0):
-        raise ValueError("exact counts must be numbers of at least 0")
-    return Data(partial(CountEmissions.of, model, by_cell), by_cell)
-
-
-def _naive(counts: NoisyCells | NDArray[Any], model: HiddenMarkov) -> Data:
-    """Noisy counts as if exact, negative ones clipped at 0, as the papers do."""
-    noisy = counts.noisy if isinstance(counts, NoisyCells) else counts
-    return _plain(np.maximum(noisy, 0), model)
-
-
-def _noise_aware(counts: NoisyCells | NDArray[Any], model: HiddenMarkov) -> Data:
-    if not isinstance(counts, NoisyCells):
-        raise TypeError(
-            "the noise-aware reading needs a release of NoisyCounts, which knows its noise; for counts "
-            "without noise ask for reading='exact'"
-        )
-    from discreet.inference.hmm_noise_aware import NoisyEmissions, noisy_data  # noqa: PLC0415 - numba on use
-
-    by_cell = model.by_cell(counts.noisy)
-    return Data(partial(NoisyEmissions.of, model, noisy_data(model, counts)), by_cell)
-
-
-READINGS_OF: dict[str, Callable[[Any, HiddenMarkov], Data]] = {
-    "noise_aware": _noise_aware,
-    "naive": _naive,
-    "exact": _exact,
-}
 
 
 def _bound(

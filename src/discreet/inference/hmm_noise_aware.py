@@ -11,6 +11,7 @@ from scipy.special import gammaln
 
 from discreet.inference.hmm_noise import NoiseTable, noise_table, noisy_scores
 from discreet.inference.hmm_noise_kernels import current, emission_moves, rate_moves
+from discreet.inference.hmm_readings import records_of
 from discreet.inference.hmm_state import Emissions
 from discreet.inference.noise_aware_noise import NoiseLaw
 
@@ -39,27 +40,40 @@ class NoisyData:
     mean: float
 
     @classmethod
-    def of(cls, model: HiddenMarkov, noisy: NDArray[Any], laws: list[NoiseLaw], mean: float) -> NoisyData:
+    def of(
+        cls,
+        model: HiddenMarkov,
+        noisy: NDArray[Any],
+        laws: list[NoiseLaw],
+        mean: float,
+        unread: NDArray[np.bool_] | None = None,
+    ) -> NoisyData:
         """One table for each noise scale; noise on the line is rounded to integers first."""
         whole = np.rint(noisy).astype(np.int64)
+        read = np.ones(len(whole), dtype=bool) if unread is None else ~unread
         features = np.split(whole, model.offsets[1:-1], axis=1)
         rows, tables, before = np.empty(whole.shape, dtype=np.int32), [], 0
         for law in dict.fromkeys(laws):
             mine = [d for d, other in enumerate(laws) if other == law]
-            ys = np.unique(np.concatenate([features[d].ravel() for d in mine]))
+            ys = np.unique(np.concatenate([features[d][read].ravel() for d in mine]))
             for d in mine:
                 part = slice(model.offsets[d], model.offsets[d + 1])
                 rows[:, part] = np.searchsorted(ys, features[d]) + before
             tables.append(noise_table(law, ys))
             before += len(ys)
-        return cls(rows, _joined(tables), noisy, _sizes(features, laws), mean)
+        rows[~read] = before
+        sizes = np.where(read, records_of(features, laws)[0], mean)
+        return cls(rows, _joined([*tables, SILENT]), np.where(read[:, None], noisy, 0.0), sizes, mean)
 
 
-def _sizes(features: list[NDArray[Any]], laws: list[NoiseLaw]) -> NDArray[np.float64]:
-    """Σ_d w_d·(total of feature d), w_d ∝ 1/variance of its noise"""
-    weight = np.array([1.0 / (f.shape[1] * law.variance) for f, law in zip(features, laws, strict=True)])
-    totals = np.stack([f.sum(axis=1) for f in features], axis=1)
-    return np.asarray(totals @ (weight / weight.sum()))
+# one more row, of which ln f = 0 at every μ: what a missing cell says of its state and size
+SILENT = NoiseTable(
+    np.zeros((2, 4), dtype=np.float32),
+    np.zeros(1, dtype=np.int64),
+    np.zeros(1),
+    np.ones(1),
+    np.zeros((1, 6)),
+)
 
 
 def _joined(tables: list[NoiseTable]) -> NoiseTable:
@@ -71,12 +85,13 @@ def _joined(tables: list[NoiseTable]) -> NoiseTable:
     )
 
 
-def noisy_data(model: HiddenMarkov, cells: NoisyCells) -> NoisyData:
+def noisy_data(model: HiddenMarkov, cells: NoisyCells, unread: NDArray[np.bool_] | None = None) -> NoisyData:
     """Look every count up; a cell has n/(R·T) records on average, n public or as the noisy counts say."""
     noisy = model.by_cell(cells.noisy).astype(np.float64)
     laws = [NoiseLaw(cells.noise, float(scale)) for scale in cells.scales]
-    seen = cells.n if cells.n is not None else float(noisy.sum()) / len(model.features)
-    return NoisyData.of(model, noisy, laws, max(seen / len(noisy), 1e-2))
+    read = noisy if unread is None else noisy[~unread]
+    each = float(read.sum()) / len(model.features) / len(read) if cells.n is None else cells.n / len(noisy)
+    return NoisyData.of(model, noisy, laws, max(each, 1e-2), unread)
 
 
 @final

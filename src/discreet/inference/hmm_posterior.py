@@ -13,7 +13,7 @@ from discreet.inference.hmm_labels import agreement, matched, modal
 from discreet.inference.noise_aware_chains import ess, r_hat
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -42,6 +42,7 @@ class HiddenMarkovPosterior:
     transitions: Floats  # (chains, draws, K+1, K): rows of A and, last, π₀
     log_joint: Floats  # (chains, all sweeps, warm-up first); comparable between chains of one fit only
     warm_up: int
+    missing: NDArray[np.bool_] | None = None  # (R·T,): cells whose counts were not read
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -159,17 +160,36 @@ class HiddenMarkovPosterior:
 
     # --- what it predicts ------------
     def log_predictive(self, counts: ArrayLike) -> Floats:
-        """Σ_c ln (1/S) Σ_s ∏_j θ^{(s)}_{z_c,j}^{n_{c,j}} by each chain: further records of the same cells."""
+        """Σ_c ln (1/S) Σ_s ∏_j θ^{(s)}_{z_c,j}^{n_{c,j}} by each chain: further records of the same cells.
+
+        Each cell on its own; of a missing cell every state counts, with P(z_c = k | its neighbours, A).
+        """
         held = self.model.by_cell(counts).astype(np.float64)
         return np.array([self._log_predictive(i, held) for i in range(len(self.z))])
 
     def _log_predictive(self, chain: int, held: Floats) -> float:
         some = np.flatnonzero(held.sum(axis=1))
+        chance = self._chances(chain, some)
         terms = np.empty((self.z.shape[1], some.size))
         for s, theta in enumerate(self.theta[chain]):
-            by_state = held[some] @ np.log(np.maximum(theta, 1e-300)).T
-            terms[s] = by_state[np.arange(some.size), self.z[chain, s, some]]
+            terms[s] = logsumexp(held[some] @ np.log(np.maximum(theta, 1e-300)).T, axis=1, b=chance(s))
         return float((logsumexp(terms, axis=0) - np.log(len(terms))).sum())
+
+    def _chances(self, chain: int, cells: NDArray[np.int64]) -> Callable[[int], Floats]:
+        """Draw → P(z_c = k) given the rest of it, (cells, K): certain where the cell's counts were read"""
+        steps, rows = self.model.steps, np.arange(cells.size)
+        gone = np.zeros(cells.size, dtype=bool) if self.missing is None else self.missing[cells]
+        first, last = cells % steps == 0, cells % steps == steps - 1
+
+        def of(s: int) -> Floats:
+            z, table = self.z[chain, s], self.transitions[chain, s]
+            into = table[np.where(first, self.model.states, z[cells - 1])]
+            out = np.where(last[:, None], 1.0, table[:-1, z[np.where(last, cells, cells + 1)]].T)
+            chance = np.where(gone[:, None], into * out, 0.0)
+            chance[rows[~gone], z[cells[~gone]]] = 1.0
+            return np.asarray(chance / chance.sum(axis=1, keepdims=True))
+
+        return of
 
     def predictive(self) -> dict[str, Floats]:
         """Feature → law of the next record of each cell by each chain: (chains, R, T, K_d)"""

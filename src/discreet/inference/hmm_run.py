@@ -17,11 +17,10 @@ from discreet.inference.hmm_starts import tournament
 from discreet.inference.hmm_state import Chain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from discreet.inference.hmm_state import Arrays, Emissions
+    from discreet.inference.hmm_readings import Data
+    from discreet.inference.hmm_state import Arrays
     from discreet.models.hidden_markov import HiddenMarkov
     from discreet.sampling.source import Source
 
@@ -54,8 +53,7 @@ class Plan:
 
 
 def run(
-    fresh: Callable[[], Emissions],
-    cells: NDArray[Any],
+    data: Data,
     model: HiddenMarkov,
     plan: Plan,
     source: Source,
@@ -65,13 +63,14 @@ def run(
 ) -> Arrays:
     """All chains' draws: z, theta, transitions and log_joint, as the posterior wants them."""
     seeds = source.words(4 * plan.chains).reshape(plan.chains, 4)
-    book = Book.open(checkpoint, _fingerprint(cells, model, plan), seeds)
+    book = Book.open(checkpoint, _fingerprint(data, model, plan), seeds)
+    cells = data.start_counts
     nowhere = np.zeros(len(cells), dtype=np.int64)
     draws = [_empty(model, plan, len(cells)) for _ in range(plan.chains)]
     with Bar(plan.chains * plan.total, show=show) as bar:
         for i in range(plan.chains):
             _run_chain(
-                Chain.start(fresh(), plan.kernel, book.stream(i), nowhere),
+                Chain.start(data.fresh(), plan.kernel, book.stream(i), nowhere),
                 i,
                 cells,
                 plan,
@@ -124,9 +123,11 @@ def _record(after: int, plan: Plan, chain: Chain, draws: Arrays) -> None:
         draws["transitions"][index - 1] = chain.transitions()
 
 
-def _fingerprint(cells: NDArray[Any], model: HiddenMarkov, plan: Plan) -> str:
-    digest = hashlib.sha256(np.ascontiguousarray(cells).tobytes())
-    digest.update(json.dumps([repr(model), list(model.sizes), asdict(plan)]).encode())
+def _fingerprint(data: Data, model: HiddenMarkov, plan: Plan) -> str:
+    """Of all that decides the draws but the seeds: the counts that are read, how, and for how long"""
+    digest = hashlib.sha256(np.ascontiguousarray(data.start_counts).tobytes())
+    digest.update(data.unread.tobytes())
+    digest.update(json.dumps([repr(model), list(model.sizes), asdict(plan), data.believed]).encode())
     return digest.hexdigest()
 
 
