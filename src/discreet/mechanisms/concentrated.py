@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self, final
 
+from discreet.mechanisms.namesakes import by_model
 from discreet.mechanisms.posterior import (
     DOMINANCE,
     KNOB_BITS,
@@ -51,6 +52,7 @@ class ConcentratedPosterior(PosteriorDraw):
         return _concentrated(self.model, base, self.m, self.n, self.relation)
 
     @classmethod
+    @by_model
     def calibrate(cls, model: Family, *, target: Guarantee, n: int | None = None) -> Self:
         """Find the largest m of 24 significant bits whose exact worst case meets the target."""
         m = largest_share(model, target=target, n=n)

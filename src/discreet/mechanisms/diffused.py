@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self, final
 
+from discreet.mechanisms.namesakes import by_model
 from discreet.mechanisms.posterior import (
     DOMINANCE,
     KNOB_BITS,
@@ -45,6 +46,7 @@ class DiffusedPosterior(PosteriorDraw):
         return Fraction(self.r)
 
     @classmethod
+    @by_model
     def calibrate(cls, model: Family, *, target: Guarantee, n: int | None = None) -> Self:
         """Find the largest r of 24 significant bits whose exact worst case meets the target."""
         r = largest_weight(model, target=target, n=n)

@@ -8,6 +8,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, ClassVar, Self, final
 
 from discreet.mechanisms.concentrated import ConcentratedPosterior
+from discreet.mechanisms.namesakes import by_model
 from discreet.mechanisms.posterior import DOMINANCE, PosteriorDraw, meets, refuse_hopeless
 from discreet.privacy.guarantee import Guarantee, Unreachable
 from discreet.privacy.guarantees import ApproxDP, RenyiDP
@@ -33,6 +34,7 @@ class DirectPosterior(PosteriorDraw):
         return Fraction(1)
 
     @classmethod
+    @by_model
     def calibrate(cls, model: Family, *, target: Guarantee, n: int | None = None) -> Self:
         """Return the mechanism if it meets the target; there is no knob to turn."""
         mechanism = cls(model, n=n, relation=target.relation)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 from discreet.families.family import Family, public_size, table_size
 from discreet.families.parameters import rational
 from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.namesakes import by_model, refuse_namesakes
 from discreet.mechanisms.ops_laws import SimplexPrior, Temper, TruncatedPosterior, simplex_prior
 from discreet.mechanisms.ops_temperature import affordable_loss, least_temperature
 from discreet.privacy.certified import Exact, ceiling, settle
@@ -52,6 +53,7 @@ class OnePosteriorSample(Mechanism):
     relation: Relation = SUBSTITUTE
 
     def __post_init__(self) -> None:
+        refuse_namesakes(self.model, type(self))
         object.__setattr__(self, "temper", Temper(self.temper))
         if not rational(self.temperature, what="temperature") >= 1:
             raise ValueError(
@@ -66,6 +68,7 @@ class OnePosteriorSample(Mechanism):
             )
 
     @classmethod
+    @by_model
     def calibrate(
         cls,
         model: Family,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
 from discreet.families.family import Family, public_size, table_size
 from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.namesakes import refuse_namesakes
 from discreet.privacy.certified import Exact, PrecisionError
 from discreet.privacy.composition import compose
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation, Unreachable
@@ -45,6 +46,7 @@ class PosteriorDraw(Mechanism):
     relation: Relation = field(default=SUBSTITUTE, kw_only=True)
 
     def __post_init__(self) -> None:
+        refuse_namesakes(self.model, type(self))
         object.__setattr__(self, "n", public_size(self.relation, self.n))
         _ = self.worst  # a family without a proved pair is refused here, not at the release
 

@@ -1,0 +1,57 @@
+"""One name for a posterior draw of a family and of a regression, as `privatise` has it."""
+
+from __future__ import annotations
+
+from functools import singledispatch, wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from discreet.families.family import Family
+from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.models.generalized_linear import GeneralizedLinear
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+C = TypeVar("C", bound="Callable[..., Any]")
+
+
+@singledispatch
+def namesake(model: object, kind: Any) -> Any:  # noqa: ANN401 - classes of MECHANISMS
+    """Return the mechanism that is called as `kind` is, for models such as this."""
+    raise TypeError(
+        f"{kind.__name__} draws from the posterior of a family or of a regression, got "
+        f"{type(model).__name__}; privatise(table, model, …) chooses a mechanism for it"
+    )
+
+
+@namesake.register
+def _(model: Family, kind: Any) -> Any:  # noqa: ANN401
+    del model
+    return kind
+
+
+@namesake.register
+def _(model: GeneralizedLinear, kind: Any) -> Any:  # noqa: ANN401
+    del model
+    return MECHANISMS[OF_REGRESSIONS[kind.name]]
+
+
+def by_model(calibrate: C) -> C:
+    """Hand a model of another kind to the namesake's calibrate, whose own options it then takes."""
+
+    @wraps(calibrate)
+    def dispatched(cls: Any, model: Any, **given: Any) -> Any:  # noqa: ANN401
+        kind = namesake(model, cls)
+        return calibrate(cls, model, **given) if kind is cls else kind.calibrate(model, **given)
+
+    return cast("C", dispatched)
+
+
+def refuse_namesakes(model: object, kind: type) -> None:
+    """Refuse to build `kind` for a model whose draws are another class, and say which."""
+    own = namesake(model, kind)
+    if own is not kind:
+        raise TypeError(
+            f"{kind.__name__} is for families, and {type(model).__name__} is a regression: build "
+            f"{own.__name__}, or let {kind.__name__}.calibrate(model, n=, target=) find its knob"
+        )
