@@ -6,7 +6,15 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import discreet as dc
-from discreet.inference.noisy_moments_posterior import chebyshev, linearised, reading, usual_margins
+from discreet.inference import noisy_moments_posterior
+from discreet.inference.noisy_moments_posterior import (
+    chebyshev,
+    linearised,
+    reading,
+    sources,
+    usual_margins,
+    variables,
+)
 from discreet.mechanisms.noisy_moments import NoisyMoments
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
@@ -107,7 +115,7 @@ def fitted(bound, x, y):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_without_noise_it_is_near_the_posterior_itself(seed):
+def test_without_noise_it_is_near_the_posterior_itself(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     bound = model(6)
     x = rng.normal(size=(4000, 6)) * 0.25
@@ -120,7 +128,11 @@ def test_without_noise_it_is_near_the_posterior_itself(seed):
     assert (np.abs(found.mean() - mode) < 1.0 * spread).all()
     ratio = np.sqrt(found.variance()) / spread
     assert ratio.min() > 0.9
-    assert ratio.max() < 1.6  # κ allows for what a line leaves out
+    assert ratio.max() < 4  # few columns may be far from normal, and a line is then far off
+    monkeypatch.setattr(noisy_moments_posterior, "LONE", 0.0)
+    normal = reading(noisy(bound, r.sum(axis=0), r.T @ r, 1e-6, 1e-6, n=4000))
+    assert np.array_equal(normal.mean(), found.mean())
+    assert (np.sqrt(normal.variance()) / spread).max() < 1.6  # κ allows for what a line leaves out
     mild = model(6, radius=1)  # the same sums under a prior of small weights
     assert reading(noisy(mild, r.sum(axis=0) / 20, r.T @ r, 1e-6, 1e-6, n=4000)).caution is None
     blunt = reading(noisy(bound, r.sum(axis=0), r.T @ r, 1e-6, 1e-6, n=4000), "naive", margins=12.0)
@@ -156,14 +168,14 @@ def test_an_indefinite_matrix_and_separable_data_have_a_posterior():
 
 
 def test_coverage_of_many_columns():
-    """90 % intervals of 11 weights in 40 data sets: 440 of them, the worlds independent.
+    """90 % intervals of 11 weights in 20 data sets: 220 of them, the worlds independent.
 
-    The share has a standard error of 1.6 % at most if the weights of a world were independent and 4.7 % if
-    they were one; five of the former leave 0.82, and the naive reading must not reach it.
+    The share has a standard error of 2.0 % if the weights of a world were independent and 6.7 % if they were
+    one; four of the former leave 0.82, and the naive reading must not reach it.
     """
     rng, bound = np.random.default_rng(11), model(10, radius=6)
     hits = {"noise_aware": 0.0, "naive": 0.0}
-    for _ in range(40):
+    for _ in range(20):
         w = rng.normal(size=11) * 6 / np.sqrt(11)
         x = rng.normal(size=(8000, 10)) * 0.2
         s = np.column_stack([x, np.full(8000, 0.5)]) @ w
@@ -174,9 +186,101 @@ def test_coverage_of_many_columns():
         release = noisy(bound, rows.sum(axis=0) + rng.normal(size=11) * 15, rows.T @ rows + noise, 15.0, 12.0)
         for kind in hits:
             ends = reading(release, kind).interval(0.9)
-            hits[kind] += np.mean((ends[:, 0] < w) & (w < ends[:, 1])) / 40
+            hits[kind] += np.mean((ends[:, 0] < w) & (w < ends[:, 1])) / 20
     assert hits["noise_aware"] > 0.82
     assert hits["naive"] < 0.7
+
+
+def lopsided(rng, bound, n):
+    """Exponential columns and weights from the prior: margins that no normal resembles."""
+    p, m = len(bound.design), float(bound.strength)
+    x, w = rng.exponential(size=(n, p)) * 0.5 / np.sqrt(p), rng.normal(size=p + 1) / np.sqrt(m)
+    records = Records.of(bound, x, np.ones(n))
+    y = np.where(rng.random(n) < expit(records.rows @ w), 1, -1)
+    return records.rows * y[:, None], w
+
+
+def test_few_lopsided_columns_are_allowed_for(monkeypatch):
+    """100 intervals at 90 %, or more: a standard error of 3 % if independent, and three of them leave 0.81.
+
+    Without the allowance the error of the line alone breaks them.
+    """
+    bound, worlds = model(4, radius=6), range(20)
+    made = [lopsided(np.random.default_rng(seed), bound, 10_000) for seed in worlds]
+
+    def share():
+        held = []
+        for r, w in made:
+            ends = reading(noisy(bound, r.sum(axis=0), r.T @ r, 1e-3, 1e-3, n=10_000)).interval(0.9)
+            held.append(np.mean((ends[:, 0] < w) & (w < ends[:, 1])))
+        return np.mean(held)
+
+    assert share() > 0.81
+    monkeypatch.setattr(noisy_moments_posterior, "LONE", 0.0)
+    assert share() < 0.7
+
+
+def test_levels_of_one_column_are_one_variable():
+    names = [Feature("x", level=i) for i in range(4)]
+    bound = BayesianLogisticRegression("y", ("x", "z"), norm=1).bind((*names, Feature("z")))
+    assert sources(bound) == [[0, 1, 2, 3], [4]]
+    assert variables(bound) == 3
+
+
+# --- predictions ------------
+def test_predictions_keep_what_noise_hides_of_the_rows():
+    """Columns off their centre that follow one factor, as measurements do: 24 releases, errors on new rows.
+
+    The noise-aware mean keeps the constant and little else, the naive one divides by noise. Better by three
+    standard errors of the paired differences, t with 23 degrees: chance has 0.3 % of each claim.
+    """
+    bound, errors = model(12, radius=10), {"noise_aware": [], "naive": [], "predictive": []}
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        factor = rng.normal(size=1000)
+        x = (0.3 * factor[:, None] - 0.6 + 0.15 * rng.normal(size=(1000, 12))) / np.sqrt(12)
+        y = np.where(factor > -0.3, 1, -1)
+        rows = Records.of(bound, x, y).rows
+        r, jitter = rows[:400] * y[:400, None], rng.normal(size=(13, 13)) * 8
+        noise = rng.normal(size=13) * 8, (jitter + jitter.T) / 2
+        release = noisy(bound, r.sum(axis=0) + noise[0], r.T @ r + noise[1], 8.0, 8.0)
+        for kind, found in errors.items():
+            found.append(np.mean(rows[400:] @ reading(release, kind).mean() * y[400:] <= 0))
+    for other in ("noise_aware", "naive"):
+        apart = np.subtract(errors[other], errors["predictive"])
+        assert apart.mean() > 3 * apart.std(ddof=1) / np.sqrt(24), other
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_rare_label_and_much_noise_do_not_make_predictions_run_away(seed):
+    """A predictor whose curvature follows ever wider margins has no anchor left: |w| was above 1000 here."""
+    bound, rng = model(4, radius=10), np.random.default_rng(seed)
+    x = (rng.random((1000, 4)) < 0.4) / 2.0
+    y = np.where(rng.random(1000) < 0.97, 1, -1)
+    r = Records.of(bound, x, y).rows * y[:, None]
+    jitter = rng.normal(size=(5, 5)) * 60
+    release = noisy(
+        bound, r.sum(axis=0) + rng.normal(size=5) * 60, r.T @ r + (jitter + jitter.T) / 2, 60.0, 60.0
+    )
+    found = reading(release)
+    p = found.probability(x)
+    loss = -np.mean(np.log(np.where(y > 0, p, 1 - p)))
+    assert np.linalg.norm(found.predictor.mean()) < 6 * 10  # six radii
+    assert loss < 1.0  # a coin has 0.69
+
+
+def test_the_default_predicts_with_its_predictor_and_does_not_run_away():
+    bound, rng = model(2, radius=10), np.random.default_rng(5)
+    x = rng.normal(size=(500, 2)) * 0.3
+    r = Records.of(bound, x, np.ones(500)).rows * np.sign(x[:, :1])  # the first column tells the label
+    release = noisy(bound, r.sum(axis=0), r.T @ r, 0.1, 0.1)
+    found, alone = reading(release), reading(release, "predictive")
+    assert np.array_equal(found.probability(x), alone.probability(x))
+    assert found.reading == "noise_aware"
+    assert "predictions" in alone.caution
+    assert not np.array_equal(found.mean(), alone.mean())
+    assert np.linalg.norm(alone.mean()) < 3 * 10  # three radii
+    assert np.mean((alone.probability(x) > 0.5) == (x[:, 0] > 0)) > 0.97
 
 
 def test_the_usual_range_is_public():

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 READ = {
     "noise_aware": "noise-aware: the noise is part of the model, and intervals allow for it",
     "naive": "naive: as if there were no noise, so intervals are too narrow",
+    "predictive": "predictive: made for predictions; its intervals are not the weights'",
     "draws": "draws are all that was released: a further draw, or an interval, would cost again",
 }
 MIXED = 1.1  # R-hat above which chains have not met

@@ -15,7 +15,6 @@ from discreet.experiments.glm_chain import within
 from discreet.experiments.thesis_figure import COLOURS
 from discreet.inference.conjugate import posterior
 from discreet.mechanisms.one_regression_sample import OneRegressionSample
-from discreet.mechanisms.perturbed_fit import PerturbedFit
 from discreet.mechanisms.potential import Potential
 from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
 from discreet.mechanisms.regression_draw import RegressionDraw, simulate
@@ -126,7 +125,7 @@ def round_above(n: int) -> int:
 def released_scores(ready: Any, split: Split, seeds: range) -> Iterator[Score]:  # noqa: ANN401
     """Release once a seed, and predict the rows that were held out; draws share one pass over the records.
 
-    A perturbed fit predicts as its posterior does, around θ̃; only the caution, which is slow, is left out.
+    Predicted as the default reading does; its weights and its caution, which are slow, are left out.
     """
     draws: Any = {OneRegressionSample: sampled}.get(type(ready), simulate)
     if isinstance(ready, RegressionDraw | OneRegressionSample):
@@ -136,8 +135,7 @@ def released_scores(ready: Any, split: Split, seeds: range) -> Iterator[Score]: 
     value = split.records if ready.reads == "records" else signed_moments(split.model, *split.train)
     for seed in seeds:
         release = ready.release(value, SeededSource(seed))
-        reading = "predictive" if isinstance(release, PerturbedFit) else "noise_aware"
-        yield averaged(posterior(release, reading=reading), split)
+        yield averaged(posterior(release, reading="predictive"), split)
 
 
 def drawn(w: Floats, split: Split) -> Score:

@@ -26,7 +26,10 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 STEPS, TOLERANCE = 200, 1e-10
 KAPPA = 0.05  # correlation of the loss's non-linear rest with a column that is allowed for
+LONE = 0.7  # the same for a variable that makes the margins alone; it falls with its share in their variance
 WIDE = 0.1  # share of the score's variance in that rest from which a caution is due
+RIDGE = 0.4  # what predictions add to Σxxᵀ, in σ₂√d; the noise's own eigenvalues reach √2
+FAR = 3.0  # deviations of a longest row's margin under the prior, beyond which no mean margin is believed
 
 
 @final
@@ -73,7 +76,8 @@ def reading(
     """Read under the model's prior N(0, (R²/d)I), as often as you like.
 
     `noise_aware`: the quadratic follows the margins that the release implies, or is Chebyshev's on [−margins,
-    margins]. `naive`: noisy moments as if exact, Chebyshev's quadratic on a public range.
+    margins]. `naive`: noisy moments as if exact, Chebyshev's quadratic on a public range. `predictive`: what
+    `noise_aware` predicts with.
     """
     if reading not in READINGS:
         raise ValueError(f"unknown reading {reading!r}; known: {', '.join(READINGS)}")
@@ -139,7 +143,8 @@ def _noise_aware(release: NoisyMoments, margins: float | None) -> NormalCoeffici
     """Solve w = V HΩ⁻¹(g·Σyx − oΣx), V⁻¹ = mI + HΩ⁻¹H by iteration, the quadratic and Ω following w.
 
     Ω = H + g²σ₁²I + (σ₂²/2)(‖u‖²I + uuᵀ) + κ²n·rest·S₊, u = bw + (o/a)e: noise of Σxxᵀ meets every w, and the
-    loss's non-linear rest may correlate by κ with each column. Then H in V is the curvature at w.
+    loss's non-linear rest may correlate by κ with each column. Then H in V is the curvature at w, and V is
+    widened by what the rest may do where few variables make the margins.
     """
     model, rows = release.model, Rows.of(release)
     gain, fixed = _scored(release, margins)
@@ -150,7 +155,7 @@ def _noise_aware(release: NoisyMoments, margins: float | None) -> NormalCoeffici
     for _ in range(STEPS):
         centre = float(rows.mean @ w)
         if fixed is None:
-            found = linearised(centre, _wide(rows, w, spread))
+            centre, found = _believed(model, rows, w, _wide(rows, w, spread))
             used = Quadratic(found.slope, (used.bend + found.bend) / 2, found.rest, found.share, found.twist)
         if model.intercept and fixed is None:
             offset = (offset + (used.slope - used.bend * centre) / constant) / 2
@@ -161,8 +166,54 @@ def _noise_aware(release: NoisyMoments, margins: float | None) -> NormalCoeffici
         moved, w = np.abs(target - w).max(), (w + target) / 2
         if moved < TOLERANCE / sqrt(m):
             break
-    final = _curved(rows, used, w, omega, m) if fixed is None else spread
-    return NormalCoefficients(model, w, final, _caution(used, d))
+    if fixed is None:
+        spread = _curved(rows, used, w, omega, m, used.rest * _few(model, rows, w))
+    predictor = _predictive(release, margins)
+    return NormalCoefficients(model, w, spread, _caution(used, variables(model)), predictor=predictor)
+
+
+def _predictive(release: NoisyMoments, margins: float | None) -> NormalCoefficients:
+    """(mI + b(S₊ + λI))w = g·Σyx − oΣx, λ = RIDGE·σ₂√d, the quadratic following w up to the prior's margins.
+
+    For predictions. Where noise hides Σxxᵀ, the noise-aware mean is 0, for w could be anything; but rows to
+    predict are short there too, and b(S₊ + λI) keeps what Σyx says of them. b is not below what the prior's
+    widest margins have one deviation off 0: the flat ends of the score hold no w back.
+    """
+    model, rows = release.model, Rows.of(release)
+    gain, fixed = _scored(release, margins)
+    d, m = model.dimension, float(model.strength)
+    values, vectors = np.linalg.eigh(rows.second)
+    spectrum = np.maximum(values, 0)
+    first, column = gain * release.first @ vectors, rows.second[:, -1] @ vectors
+    ridged = spectrum + RIDGE * release.second_noise * sqrt(d)
+    widest = float(model.bound_square / m)
+    least = linearised(sqrt(widest), widest).bend
+    w, bend, offset = np.zeros(d), 0.25 if fixed is None else fixed.bend, 0.0
+    for _ in range(STEPS):
+        if fixed is None:
+            centre, line = _believed(model, rows, w, float(w @ rows.covariance @ w))
+            steep = max(line.bend, least)
+            bend = (bend + steep) / 2
+            if model.intercept:
+                offset = (offset + (line.slope - steep * centre) / constant_of(model)) / 2
+        target = vectors @ ((first - offset * column) / (m + bend * ridged))
+        moved, w = np.abs(target - w).max(), (w + target) / 2
+        if moved < TOLERANCE / sqrt(m):
+            break
+    noise = gain**2 * release.first_noise**2 + (bend * release.second_noise) ** 2 / 2 * float(w @ w)
+    precision = m + (bend * ridged) ** 2 / (bend * spectrum + noise)
+    said = "made for predictions: its intervals leave out that a quadratic stands for the loss"
+    return NormalCoefficients(model, w, (vectors / precision) @ vectors.T, said, "predictive")
+
+
+def _believed(model: GeneralizedLinear, rows: Rows, w: Floats, variance: float) -> tuple[float, Quadratic]:
+    """Return the margins' mean and their line, taken no wider than a longest row's under the prior, C²/m.
+
+    Rows whose labels a line nearly tells have no margins at which b(s)·s is wide enough: they would run away.
+    """
+    widest = float(model.bound_square / model.strength)
+    centre = float(np.clip(rows.mean @ w, -FAR * sqrt(widest), FAR * sqrt(widest)))
+    return centre, linearised(centre, min(variance, widest))
 
 
 def _wide(rows: Rows, w: Floats, spread: Floats) -> float:
@@ -183,23 +234,61 @@ def _omega(  # noqa: PLR0917 - what the noise of the score is made of
     return np.asarray(noise + (used.bend + KAPPA**2 * rows.n * used.rest) * rows.second)
 
 
-def _curved(rows: Rows, used: Quadratic, w: Floats, omega: Floats, strength: float) -> Floats:
-    """V⁻¹ = mI + JΩ⁻¹J, J = nE[σ'(s)xxᵀ] = n(bE[xxᵀ] + c₂(x̄qᵀ + qx̄ᵀ) + c₃qqᵀ), q = Cov(x)w, x normal."""
+def sources(model: GeneralizedLinear) -> list[list[int]]:
+    """Columns of the design by the variable that they encode: the levels of one are never alone."""
+    found: dict[str, list[int]] = {}
+    for i, feature in enumerate(model.design):
+        found.setdefault(feature.column, []).append(i)
+    return list(found.values())
+
+
+def variables(model: GeneralizedLinear) -> int:
+    return len(sources(model)) + int(model.intercept)
+
+
+def _few(model: GeneralizedLinear, rows: Rows, w: Floats) -> Floats:
+    """(n·LONE·t_j·sd_j)², t_j the share of j's variable in the margins' variance; the constant has (Σt²)^½.
+
+    For s = Σa_jx_j of independent x_j, corr((s − E s)², x_j) = skewness·t_j/√2 about: a line's rest follows a
+    column as far as that makes the margins. Margins of many columns are normal, and their rest follows none.
+    """
+    whole = max(float(w @ rows.covariance @ w), 1e-300)
+    share = np.zeros(len(w))
+    parts = []
+    for own in sources(model):
+        part = float(w[own] @ rows.covariance[np.ix_(own, own)] @ w[own]) / whole
+        share[own] = min(part, 1.0)
+        parts.append(min(part, 1.0))
+    reach = share * np.sqrt(np.diag(rows.covariance))
+    if model.intercept:
+        reach[-1] = constant_of(model) * min(1.0, float(np.linalg.norm(parts)))
+    return np.asarray((rows.n * LONE * reach) ** 2)
+
+
+def _curved(  # noqa: PLR0917 - what V is made of
+    rows: Rows, used: Quadratic, w: Floats, omega: Floats, strength: float, few: Floats
+) -> Floats:
+    """V⁻¹ = mI + J(Ω + A)⁻¹J, A = diag(few) for what a line may leave out; never wider than the prior.
+
+    J = nE[σ'(s)xxᵀ] = n(bE[xxᵀ] + c₂(x̄qᵀ + qx̄ᵀ) + c₃qqᵀ), q = Cov(x)w, x normal.
+    """
     q, (second, third) = rows.covariance @ w, used.twist
     bent = used.bend * (rows.covariance + np.outer(rows.mean, rows.mean))
     bent = bent + second * (np.outer(rows.mean, q) + np.outer(q, rows.mean)) + third * np.outer(q, q)
     curvature = semidefinite(rows.n * bent)
-    return _inverse(strength * np.eye(len(w)) + curvature @ np.linalg.solve(omega, curvature))
+    pull = np.linalg.solve(omega + np.diag(few), curvature)
+    return _inverse(strength * np.eye(len(w)) + curvature @ pull)
 
 
-def _caution(used: Quadratic, columns: int) -> str | None:
-    """Say where a line is too little: margins of few columns are not normal, so it is sooner there."""
-    if used.share < min(WIDE, columns / 100):
+def _caution(used: Quadratic, count: int) -> str | None:
+    """Say where a line is too little: margins of few variables are not normal, so it is sooner there."""
+    if used.share < min(WIDE, count / 100):
         return None
     return (
-        f"margins are so wide that a quadratic leaves out {used.share:.0%} of the score: intervals "
-        "may cover less than they say unless rows have many columns; objective_perturbation has no such limit"
+        f"margins are so wide that a quadratic leaves out {used.share:.0%} of the score: intervals are "
+        "widened for that by a rule of thumb, and may hold too much or too little; "
+        "objective_perturbation needs no such rule"
     )
 
 
-READINGS = {"noise_aware": _noise_aware, "naive": _naive}
+READINGS = {"noise_aware": _noise_aware, "naive": _naive, "predictive": _predictive}

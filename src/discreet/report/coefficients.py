@@ -36,8 +36,8 @@ ONLY_DRAWS = (
     "for once and then read freely."
 )
 AVERAGED = (
-    "A new record is predicted by averaging over the posterior, so that what noise left uncertain makes "
-    "predictions less bold."
+    "A new record is predicted by averaging over the posterior, or over its reading made for predictions, so "
+    "that what noise left uncertain makes predictions less bold."
 )
 DRAWN = "A new record is predicted with the weights that were released."
 
