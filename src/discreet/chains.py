@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet import __version__
 from discreet.mcmc import run as chain
-from discreet.mcmc.checkpoint import Checkpoint, CheckpointError
+from discreet.mcmc.checkpoint import Checkpoint, CheckpointError, settings
 from discreet.mcmc.plan import Plan, calibrate
 from discreet.privacy.filters import Overspent
 from discreet.privacy.serial import to_json
@@ -54,11 +54,15 @@ class ChainRelease:
     created: str
 
     @property
+    def kernel(self) -> Kernel:
+        return self.chains.kernel
+
+    @property
     def draws(self) -> Any:  # noqa: ANN401 - chains × (start and steps) × entries
         return self.chains.draws
 
     def summary(self, burn: int | None = None) -> dict[str, dict[str, float]]:
-        """Mean, deviation, R̂ and effective size of every entry; half of the steps are burnt unless said."""
+        """Mean, deviation, R̂ and effective size, by name; half of the steps are burnt unless said."""
         return self.chains.summary(burn)
 
     def certificate(self) -> dict[str, Any]:
@@ -121,8 +125,8 @@ def run(
     """
     plan, statistic = Plan(kernel, steps, chains), counted(table, kernel)
     rehearse(kernel, statistic.n)
-    if checkpoint is not None and Path(checkpoint).exists():
-        raise CheckpointError(f"{checkpoint} exists: resume it, or choose another name")
+    if checkpoint is not None:
+        writable(plan, checkpoint)
     receipt = paid(plan, statistic, ledger, scope=scope, charge_id=charge_id, note=note)
 
     def work() -> Chains:
@@ -163,11 +167,13 @@ def resume(table: Table, kernel: Kernel, checkpoint: str | Path, *, ledger: Ledg
 
 
 def counted(table: Table, kernel: Kernel) -> BoundedCounts:
-    """Prepare the joint counts of the kernel's columns, unread; their sizes must be the kernel's."""
-    *by, feature = kernel.columns
-    statistic = counts(table, [feature], by, kernel.relation)
-    if statistic.shapes[0] != kernel.shape:
-        sizes = ", ".join(f"{c} {k}" for c, k in zip(kernel.columns, statistic.shapes[0], strict=True))
+    """Prepare the kernel's tables of counts, unread; the sizes of their columns must be the kernel's."""
+    by, features = kernel.count_tables
+    statistic = counts(table, features, by, kernel.relation)
+    found = dict(zip(by, statistic.shapes[0][:-1], strict=True))
+    found |= {name: shape[-1] for name, shape in zip(features, statistic.shapes, strict=True)}
+    if tuple(found[column] for column in kernel.columns) != kernel.shape:
+        sizes = ", ".join(f"{column} {found[column]}" for column in kernel.columns)
         raise ValueError(
             f"the kernel is built for {kernel.shape} codes, but the schema says {sizes} (a column has its "
             "levels, and a place for the unknown unless unknown= names a level)"
@@ -181,6 +187,13 @@ def rehearse(kernel: Kernel, n: int | None) -> None:
     made_up = np.zeros(kernel.cells, dtype=np.int64)
     made_up[0] = n or 0
     kernel.step(kernel.init(SYSTEM), kernel.arranged(made_up, SYSTEM), SYSTEM)
+
+
+def writable(plan: Plan, checkpoint: str | Path) -> None:
+    """Refuse a file that is there, or a kernel that a file could not tell from another."""
+    if Path(checkpoint).exists():
+        raise CheckpointError(f"{checkpoint} exists: resume it, or choose another name")
+    settings(plan, None, "")
 
 
 def promised(plan: Plan, statistic: BoundedCounts) -> Guarantee:

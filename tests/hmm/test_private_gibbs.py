@@ -18,6 +18,7 @@ from discreet.audit import profiles
 from discreet.audit.case import Case, empirical, profile_excess
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs, moved, transition_counts
 from discreet.mcmc.plan import Plan, calibrate
+from discreet.mcmc.run import Chains
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.guarantees import BoundedRange, PureDP
@@ -51,8 +52,11 @@ def cells(*records):
 
 
 def scan_law(counts, heat, start):
-    """Law of z after one scan from `start` with THETA: cell by cell, by the joint law of whole paths"""
-    score = counts @ np.log(THETA).T / heat
+    """Law of z after one scan from `start` with THETA: cell by cell, by the joint law of whole paths.
+
+    `heat` is one number, or one for every value of both features.
+    """
+    score = (counts / heat) @ np.log(THETA).T
     law = np.zeros((2, 2))
     for first, second in itertools.product(range(2), repeat=2):
         chance = 1.0
@@ -118,14 +122,54 @@ def neighbours():
         yield (common, one), (common, other)
 
 
-def test_the_scan_keeps_its_promise_on_every_neighbour_and_nearly_attains_it():
-    claim = scan_price(KERNEL).epsilon(0)
+# feature x pays ¾ of ε and y ¼; both have the same spread, so 2/T_x = 3/2 and 2/T_y = ½
+SHARED = replace(KERNEL, shares=(0.75, 0.25))
+HEATS = {None: np.full(4, 2.0), (0.75, 0.25): np.array([4 / 3, 4 / 3, 4, 4])}
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, SHARED])
+def test_the_scan_keeps_its_promise_on_every_neighbour_and_nearly_attains_it(kernel):
+    claim, heats = scan_price(kernel).epsilon(0), HEATS[kernel.shares]
     starts = list(itertools.product(range(2), repeat=2))
-    logs = cache(lambda held: np.log([scan_law(cells(*held), 2, start) for start in starts]))
+    logs = cache(lambda held: np.log([scan_law(cells(*held), heats, start) for start in starts]))
     worst = max(float(np.abs(logs(one) - logs(other)).max()) for one, other in neighbours())
     assert 0.8 * claim < worst <= claim
     # claimed as if a substitution moved one record, as adding does: refuted
-    assert worst > scan_price(replace(KERNEL, relation=ADD_REMOVE)).epsilon(0)
+    assert worst > scan_price(replace(kernel, relation=ADD_REMOVE)).epsilon(0)
+
+
+def test_shares_change_what_a_feature_says_and_what_it_pays():
+    """A scan weighs a record of x thrice as much as one of y; the whole sweep costs what it did."""
+    counts, start, runs = cells((0, 0, 1), (0, 0, 1), (1, 1, 0)), (1, 0), 4000
+    seen = frequencies(SHARED, counts, start, runs, 12)
+
+    def distance(law):
+        return float(((seen - runs * law) ** 2 / (runs * law)).sum())
+
+    assert distance(scan_law(counts, HEATS[SHARED.shares], start)) < chi2.isf(1e-6, 3)
+    assert distance(scan_law(counts, 2, start)) > chi2.isf(1e-6, 3)
+    assert SHARED.guarantee.epsilon(0) == pytest.approx(KERNEL.guarantee.epsilon(0), rel=1e-8)
+    prices = sorted(float(p.loss) for p, _ in SHARED.guarantee.parts if isinstance(p, BoundedRange))
+    assert prices == pytest.approx([math.log(19) / 2, 3 * math.log(19) / 2])  # 2Δ/T_y and 2Δ/T_x
+    even = replace(KERNEL, shares=(Fraction(1, 2), Fraction(1, 2)))  # spreads are equal here
+    assert even.guarantee == KERNEL.guarantee
+
+
+def test_shares_are_of_the_price_whatever_the_sizes():
+    """x of 5 values and y of 2 have different spreads; each pays its share, and one value pays nothing."""
+    model = replace(MODEL, features=("x", "y", "w"), sizes=()).bind({"r": 1, "t": 2, "x": 5, "y": 2, "w": 1})
+    kernel = HiddenMarkovGibbs(model, shares=(0.6, 0.2, 0.2), temperature=3)
+    paid = [float(w * s) for w, s in zip(kernel.weights, kernel.spreads, strict=True)]
+    assert paid == pytest.approx([0.75 * sum(paid), 0.25 * sum(paid), 0])
+    assert kernel.guarantee.epsilon(0) == pytest.approx(
+        replace(kernel, shares=None).guarantee.epsilon(0), rel=1e-8
+    )
+
+
+@pytest.mark.parametrize("shares", [(0.5,), (0.5, 0.6), (1, 0), (math.nan, 0.5), (1.5, -0.5)])
+def test_shares_that_are_none_are_refused(shares):
+    with pytest.raises(ValueError, match="share"):
+        HiddenMarkovGibbs(MODEL, shares=shares)
 
 
 def test_the_whole_price_is_four_times_the_spread_for_a_sweep():
@@ -145,49 +189,52 @@ ENDS = (0.05, 0.95)  # of θ_{k,d,0}: truncation 1/10, two values
 
 
 @cache
-def log_norm(first, second):
-    """Ln ∫ θ^{first/T} (1−θ)^{second/T} over the interval, a flat prior; T = 2"""
+def log_norm(heat, first, second):
+    """Ln ∫ θ^{first/T} (1−θ)^{second/T} over the interval, a flat prior"""
     x = ENDS[0] + (np.arange(20_000) + 0.5) / 20_000 * (ENDS[1] - ENDS[0])
-    return math.log((x ** (first / 2) * (1 - x) ** (second / 2)).mean() * (ENDS[1] - ENDS[0]))
+    return math.log((x ** (first / heat) * (1 - x) ** (second / heat)).mean() * (ENDS[1] - ENDS[0]))
 
 
-def loss_of_a_table(one, other):
+def loss_of_a_table(heat, one, other):
     """Least and greatest of ln p_one(θ)/p_other(θ): it is monotone in θ, so they are at the ends"""
-    moved_by = np.subtract(one, other) / 2
-    shift = log_norm(*other) - log_norm(*one)
+    moved_by = np.subtract(one, other) / heat
+    shift = log_norm(heat, *other) - log_norm(heat, *one)
     return sorted(moved_by @ np.log([end, 1 - end]) + shift for end in ENDS)
 
 
-def loss_by_feature(one, other, z):
+def loss_by_feature(one, other, z, heats):
     """Range of the loss of each feature's tables, which are independent given z"""
     counts = [cells(*held).reshape(2, 2, 2) for held in (one, other)]  # (cell, feature, value)
     by_state = [np.array([c[np.array(z) == k].sum(axis=0) for k in range(2)]) for c in counts]
     return [
         np.sum(
-            [loss_of_a_table(*(tuple(int(v) for v in b[k, d]) for b in by_state)) for k in range(2)], axis=0
+            [
+                loss_of_a_table(heats[2 * d], *(tuple(int(v) for v in b[k, d]) for b in by_state))
+                for k in range(2)
+            ],
+            axis=0,
         )
         for d in range(2)
     ]
 
 
-def test_tables_keep_their_price_on_every_neighbour_and_attain_it():
-    """All pairs of two-record data sets and all states: each feature's loss ranges over 2Δ_d/T, no more."""
-    paths = list(itertools.product(range(2), repeat=2))
-    every = [loss_by_feature(*pair, z) for pair in neighbours() for z in paths]
+@pytest.mark.parametrize("kernel", [KERNEL, SHARED])
+def test_tables_keep_their_price_on_every_neighbour_and_attain_it(kernel):
+    """All pairs of two-record data sets and all states: each feature's loss ranges over 2Δ_d/T_d, no more."""
+    paths, heats = list(itertools.product(range(2), repeat=2)), HEATS[kernel.shares]
+    every = [loss_by_feature(*pair, z, heats) for pair in neighbours() for z in paths]
     widest = [max(high - low for low, high in (losses[d] for losses in every)) for d in range(2)]
-    (claim, times), *more = [(p, n) for p, n in KERNEL.guarantee.parts if isinstance(p, BoundedRange)]
-    assert not more
-    assert times == 2  # features
-    for width in widest:
-        assert width == pytest.approx(float(claim.loss), rel=1e-8)
-        assert width <= float(claim.loss) * (1 + 1e-12)
+    ranges = [(float(p.loss), n) for p, n in kernel.guarantee.parts if isinstance(p, BoundedRange)]
+    claims = sorted((loss for loss, n in ranges for _ in range(n)), reverse=True)
+    assert len(claims) == 2  # features
+    for width, claim in zip(widest, claims, strict=True):
+        assert width == pytest.approx(claim, rel=1e-8)
+        assert width <= claim * (1 + 1e-12)
     worst = max(sum(np.abs(loss).max() for loss in losses) for losses in every)
-    assert 0.5 * KERNEL.guarantee.epsilon(0) / 2 < worst <= KERNEL.guarantee.epsilon(0) / 2
+    assert 0.5 * kernel.guarantee.epsilon(0) / 2 < worst <= kernel.guarantee.epsilon(0) / 2
     # claimed as if a substitution moved one record, as adding does: refuted
-    half = next(
-        p for p, _ in replace(KERNEL, relation=ADD_REMOVE).guarantee.parts if isinstance(p, BoundedRange)
-    )
-    assert widest[0] > 1.9 * float(half.loss)
+    half = replace(kernel, relation=ADD_REMOVE).guarantee.parts
+    assert widest[0] > 1.9 * max(float(p.loss) for p, _ in half if isinstance(p, BoundedRange))
 
 
 def test_the_profile_of_a_table_is_covered_and_a_third_of_its_price_is_not():
@@ -254,10 +301,50 @@ def truncated_mean(a, b):
     return mean, math.sqrt(float(density @ (x - mean) ** 2))
 
 
-def test_joint_counts_become_margins_by_cell():
-    joint = np.arange(8)
-    found = KERNEL.arranged(joint, SeededSource(0))
-    assert found.tolist() == [[1, 5, 2, 4], [9, 13, 10, 12]]
+def test_tables_of_shares_are_drawn_at_their_own_temperatures():
+    """As above: x counts ¾, y ¼ of a record."""
+    counts = cells(*[(0, 0, 0)] * 60, *[(0, 1, 1)] * 20)
+    source = SeededSource(5)
+    drawn = np.array([SHARED._tables(np.array([1, 0]), counts, source)[4:] for _ in range(100)])
+    for j, a, b in ((0, 46, 16), (2, 16, 6)):
+        mean, sd = truncated_mean(a, b)
+        assert drawn[:, j].mean() == pytest.approx(mean, abs=5 * sd / 10)
+        assert drawn[:, j].std() == pytest.approx(sd, rel=0.4)  # 5 standard errors of a deviation of 100
+    assert truncated_mean(16, 6)[1] / truncated_mean(46, 16)[1] > 1.6
+
+
+def test_counts_of_each_feature_are_laid_side_by_side():
+    """The joint table of R·T·ΠJ cells is never made: R·T·ΣJ are, and its margins are what they were."""
+    joint = np.arange(8).reshape(2, 2, 2)
+    margins = np.concatenate([joint.sum(axis=2).reshape(-1), joint.sum(axis=1).reshape(-1)])
+    assert KERNEL.cells == margins.size
+    assert KERNEL.arranged(margins, SeededSource(0)).tolist() == [[1, 5, 2, 4], [9, 13, 10, 12]]
+    wide = HiddenMarkov(states=2, chain="r", step="t", features=tuple("abcdefgh"))
+    wide = wide.bind({"r": 10, "t": 10, **dict.fromkeys("abcdefgh", 10)})
+    assert HiddenMarkovGibbs(wide).cells == 100 * 80  # jointly 10¹⁰
+
+
+def test_renamed_states_are_the_same_answer_and_are_not_averaged():
+    """Two chains that stand still, the second with its states' names exchanged: as if they were one."""
+    one = np.concatenate([[0.0, 1.0], THETA.reshape(-1)])
+    other = np.concatenate([[1.0, 0.0], THETA[::-1].reshape(-1)])
+    draws = np.repeat(np.stack([one, other])[:, None], 9, axis=1)
+    said = Chains(Plan(KERNEL, 8, 2), draws, seeded=True).summary()
+    assert not any(name.startswith("z[") for name in said)
+    assert all(entry["r_hat"] == 1 and entry["sd"] < 1e-12 for entry in said.values())
+    found = {name: entry["mean"] for name, entry in said.items()}
+    assert found == pytest.approx(
+        {
+            "cells in the largest state": 0.5,
+            "steps that stay": 0,
+            **dict.fromkeys(("x[0]", "x[1]", "y[0]", "y[1]"), 0.5),
+            **{f"{name} between classes": 0.45 for name in ("x[0]", "x[1]", "y[0]", "y[1]")},
+        }
+    )
+    draws = draws.copy()
+    draws[1, :, :2] = 0  # another answer: seen
+    said = Chains(Plan(KERNEL, 8, 2), draws, seeded=True).summary()
+    assert said["steps that stay"]["r_hat"] == math.inf
 
 
 def test_the_straight_line_pays_for_the_planned_sweeps(tmp_path):

@@ -78,6 +78,10 @@ class AssignmentGibbs(Kernel):
         every = one if self.chosen == self.records else visible_scan(one, self.chosen, self.records)
         return compose(every, *blocks)
 
+    def told(self, draws: State) -> tuple[tuple[str, ...], State]:
+        """Of (π, θ) alone: which class a record is in has no mean."""
+        return self.model.told(draws[..., self.records :])
+
     def init(self, source: Source) -> State:
         everyone = exact.uniform_integers(source, self.model.classes, self.records)
         return np.concatenate([everyone.astype(np.float64), self.model.start(source)])

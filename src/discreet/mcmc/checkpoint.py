@@ -11,36 +11,22 @@ import hashlib
 import json
 import sqlite3
 import time
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
+from discreet.mcmc.fingerprint import CheckpointError, fingerprint
 from discreet.privacy.serial import to_json
 
 if TYPE_CHECKING:
     from discreet.mcmc.kernel import State
     from discreet.mcmc.plan import Plan
 
+__all__ = ["Checkpoint", "CheckpointError", "settings"]
+
 FORMAT = "discreet-chains/1"
 PATIENCE = 1.0  # seconds between writes
-
-
-class CheckpointError(ValueError):
-    """The file cannot be used as asked; the message says why."""
-
-
-def fingerprint(thing: Any) -> str:  # noqa: ANN401 - any setting of a kernel
-    """One text for one public setting; functions go by their name."""
-    if is_dataclass(thing) and not isinstance(thing, type):
-        inside = ",".join(f"{f.name}={fingerprint(getattr(thing, f.name))}" for f in fields(thing))
-        return f"{type(thing).__name__}({inside})"
-    if isinstance(thing, tuple | list):
-        return f"({','.join(map(fingerprint, thing))})"
-    if callable(thing):
-        return f"{thing.__module__}.{thing.__qualname__}"
-    return repr(thing)
 
 
 def settings(plan: Plan, seed: int | None, receipt: str) -> dict[str, Any]:

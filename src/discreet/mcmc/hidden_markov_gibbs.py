@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature
+from discreet.mcmc.mixture import moments, over_classes
 from discreet.mcmc.simplex import truncated_simplex
 from discreet.mcmc.target import SLACK, UNIT, in_units
+from discreet.mechanisms.checks import positive
 from discreet.privacy.certified import Exact, ceiling, settle
 from discreet.privacy.composition import compose
 from discreet.privacy.guarantee import SUBSTITUTE
@@ -27,16 +29,22 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 
+ROUNDING = 1e-9  # shares that are written as decimals add up to 1 only nearly
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class HiddenMarkovGibbs(Kernel):
     """z_{r,t} | z, θ, n for every cell in turn, then θ_{k,d} | z, n; the state (z, θ) is released [F16 §5].
 
-    The joint is p(z) p₀(θ) Π_c Π_d Π_j θ_{z_c,d,j}^{n_cdj/T}, transitions integrated out, J entries cut at
-    truncation/J. With Δ_x = Σ_d Δ_d: a state reads its own cell alone, so a substitution moves one update by
-    2Δ_x/T or two by Δ_x/T, and the scan is 2Δ_x/T-DP. With z public the record leaves one table of each
-    feature and enters one, drawn independently: a range of 2Δ_d/T. Half of each where a record is added.
+    The joint is p(z) p₀(θ) Π_c Π_d Π_j θ_{z_c,d,j}^{n_cdj/T_d}, transitions integrated out, J entries cut at
+    truncation/J. A record's value of feature d moves a log-density by at most Δ_d/T_d. A state reads its own
+    cell alone, so a substitution moves one update by 2Σ_d Δ_d/T_d or two by half of that, and the scan is
+    2Σ_d Δ_d/T_d-DP. With z public the record leaves one table of each feature and enters one, drawn
+    independently: a range of 2Δ_d/T_d. Half of each where a record is added.
+
+    T_d = T for all unless `shares` s_d are given: T_d = T Δ_d/(s_d Δ_x), Δ_x = Σ_d Δ_d, so that feature d
+    pays s_d of what a sweep costs, and a sweep costs the same 4Δ_x/T for any shares.
     """
 
     name: ClassVar[str] = "hidden_markov_gibbs"
@@ -44,12 +52,13 @@ class HiddenMarkovGibbs(Kernel):
 
     model: HiddenMarkov = field(kw_only=False)
     truncation: Exact = Fraction(1, 10)  # F16 §6: a₀ = 1/(10 J)
+    shares: tuple[Exact, ...] | None = None  # of ε, one a feature; None: one temperature for all
 
     def __post_init__(self) -> None:
         check_temperature(self)
         if not 0 < Fraction(self.truncation) < 1:
             raise ValueError(f"truncation must lie strictly between 0 and 1, got {self.truncation!r}")
-        _ = self.model.size_of  # a model that was not bound says so
+        _ = self.model.size_of, self.weights  # a model that was not bound says so
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -70,6 +79,10 @@ class HiddenMarkovGibbs(Kernel):
         return tuple(slice(a, b) for a, b in pairwise(self.model.offsets))
 
     @property
+    def count_tables(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return (self.model.chain, self.model.step), self.model.features
+
+    @property
     def labels(self) -> tuple[str, ...]:
         cells = [f"z[{r},{t}]" for r in range(self.model.chains) for t in range(self.model.steps)]
         values = [
@@ -87,23 +100,53 @@ class HiddenMarkovGibbs(Kernel):
     @cached_property
     def spreads(self) -> tuple[Fraction, ...]:
         """Δ_d = ln((1 − (J−1)a)/a), rounded up; a feature of one value tells nothing."""
-        sizes = [part.stop - part.start for part in self.parts]
-        return tuple(self._spread(size) for size in sizes if size > 1)
+        return tuple(self._spread(part.stop - part.start) for part in self.parts)
 
     def _spread(self, size: int) -> Fraction:
+        if size == 1:
+            return Fraction(0)
         return Fraction(ceiling(settle(lambda: log_odds_range(self.floor(size), size))))
+
+    @cached_property
+    def weights(self) -> tuple[Fraction, ...]:
+        """w_d = T/T_d = s_d Δ_x/Δ_d, exactly; only the shares' ratios matter."""
+        features = self.model.features
+        if self.shares is None:
+            return (Fraction(1),) * len(features)
+        given = [positive(x, "every share of a feature") for x in self.shares]
+        if len(given) != len(features) or abs(float(sum(given)) - 1) > ROUNDING:
+            raise ValueError(
+                f"shares must be {len(features)} numbers that add up to 1, one for each of "
+                f"{', '.join(features)}; got {[float(x) for x in given]}"
+            )
+        telling = sum(x for x, spread in zip(given, self.spreads, strict=True) if spread)
+        whole = sum(self.spreads, Fraction(0))
+        pairs = zip(given, self.spreads, strict=True)
+        return tuple(x / telling * whole / spread if spread else Fraction(1) for x, spread in pairs)
 
     @property
     def guarantee(self) -> Guarantee:
         records = 2 if self.relation is SUBSTITUTE else 1
-        tables = [bounded_range(records * s / self.heat, self.relation) for s in self.spreads]
+        weighed = [(w / self.heat, s) for w, s in zip(self.weights, self.spreads, strict=True) if s]
+        tables = [bounded_range(records * w * s, self.relation) for w, s in weighed]
         if self.model.states == 1:
             return compose(*tables)  # every state is the one there is
-        rounded = sum((s + SLACK for s in self.spreads), Fraction(0))  # ln θ is in whole units
-        scan = PureDP(
-            bounded_range(records * rounded / self.heat, self.relation).loss, relation=self.relation
-        )
+        rounded = sum((w * (s + SLACK) for w, s in weighed), Fraction(0))  # ln θ is in whole units
+        scan = PureDP(bounded_range(records * rounded, self.relation).loss, relation=self.relation)
         return compose(scan, *tables)
+
+    # --- what it tells ------------
+    def told(self, draws: State) -> tuple[tuple[str, ...], State]:
+        """Name what no renaming of the states moves: means and deviations over cells, moves."""
+        K, shape = self.model.states, draws.shape[:-1]
+        z = draws[..., : self.places].reshape(*shape, self.model.chains, self.model.steps)
+        shares = np.stack([(z == k).mean(axis=(-2, -1)) for k in range(K)], axis=-1)
+        theta = draws[..., self.places :].reshape(*shape, K, -1)
+        values = [f"{name}[{j}]" for name in self.model.features for j in range(self.model.size_of[name])]
+        stays = (z[..., 1:] == z[..., :-1]).reshape(*shape, -1).mean(axis=-1) if self.model.steps > 1 else 1.0
+        whole = np.stack([shares.max(axis=-1), np.broadcast_to(stays, shape)], axis=-1)
+        names = ("cells in the largest state", "steps that stay", *over_classes(values))
+        return names, np.concatenate([whole, *moments(shares, theta)], axis=-1)
 
     # --- what it draws ------------
     def init(self, source: Source) -> State:
@@ -112,11 +155,8 @@ class HiddenMarkovGibbs(Kernel):
         return np.concatenate([z.astype(np.float64), self._tables(z, nothing, source)])
 
     def arranged(self, counts: Counts, source: Source) -> Counts:  # noqa: ARG002 - nothing to shuffle
-        """Return the margins (cell, values of all features) of the joint counts. PRIVATE as they are."""
-        joint = self.check(counts).reshape(self.shape)
-        axes = range(2, joint.ndim)
-        each = [joint.sum(axis=tuple(set(axes) - {axis})).reshape(self.places, -1) for axis in axes]
-        return np.concatenate(each, axis=1)
+        """Return the counts by (cell, values of all features). PRIVATE as they are."""
+        return self.model.by_cell(self.check(counts))
 
     def step(self, state: State, counts: Counts, source: Source) -> State:
         """Take as `counts` what `arranged` made of them."""
@@ -126,10 +166,14 @@ class HiddenMarkovGibbs(Kernel):
         return np.concatenate([z.astype(np.float64), self._tables(z, counts, source)])
 
     def _scores(self, state: State, counts: Counts) -> NDArray[np.object_]:
-        """Σ_d Σ_j n_cdj ln θ_kdj in whole units, (cell, state): exact integers."""
+        """Σ_d w_d Σ_j n_cdj ln θ_kdj in whole units, (cell, state): exact."""
         theta = state[self.places :].reshape(self.model.states, -1)
         units = np.array(in_units(np.log(theta)), dtype=object).reshape(theta.shape)
-        return np.asarray(counts.astype(object) @ units.T)
+        whole = counts.astype(object)
+        each = [
+            w * (whole[:, part] @ units[:, part].T) for w, part in zip(self.weights, self.parts, strict=True)
+        ]
+        return np.asarray(sum(each))
 
     def _scan(self, z: NDArray[np.int64], scores: NDArray[np.object_], source: Source) -> NDArray[np.int64]:
         paths = z.reshape(self.model.chains, self.model.steps).copy()
@@ -159,12 +203,12 @@ class HiddenMarkovGibbs(Kernel):
         return np.asarray(weight)
 
     def _tables(self, z: NDArray[np.int64], counts: Counts, source: Source) -> State:
-        """θ_{k,d} ~ Dirichlet(β + Σ_{c: z_c = k} n_cd·/T), truncated; (K, ΣJ_d) flat."""
+        """θ_{k,d} ~ Dirichlet(β + Σ_{c: z_c = k} n_cd·/T_d), truncated; (K, ΣJ_d) flat."""
         beta, drawn = Fraction(self.model.emission), []
         for k in range(self.model.states):
             here = counts[z == k].sum(axis=0)
-            for part in self.parts:
-                alpha = [beta + int(count) / self.heat for count in here[part]]
+            for w, part in zip(self.weights, self.parts, strict=True):
+                alpha = [beta + int(count) * w / self.heat for count in here[part]]
                 drawn.append(truncated_simplex(alpha, self.floor(len(alpha)), source))
         return np.concatenate(drawn)
 

@@ -44,12 +44,17 @@ class Kernel(ABC):
     @property
     @abstractmethod
     def columns(self) -> tuple[str, ...]:
-        """What is counted: one cell for each joint value, the last column fastest."""
+        """What is counted; `count_tables` says how."""
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
         """Return the number of codes of each column."""
+
+    @property
+    def count_tables(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(by, features): each feature is counted within `by`; all columns jointly unless said."""
+        return self.columns[:-1], self.columns[-1:]
 
     @property
     @abstractmethod
@@ -68,6 +73,10 @@ class Kernel(ABC):
     @abstractmethod
     def step(self, state: State, counts: Counts, source: Source) -> State:
         """Draw the next state exactly from its law given the counts."""
+
+    def told(self, draws: State) -> tuple[tuple[str, ...], State]:
+        """Name what is averaged and compared over chains, (chains, steps, quantities): numbers, no labels."""
+        return self.labels, draws
 
     def spent(self, steps: int) -> Guarantee:
         """Return what the first `steps` steps of one chain promise together."""
@@ -102,7 +111,9 @@ class Kernel(ABC):
 
     @property
     def cells(self) -> int:
-        return prod(self.shape)
+        """How many counts there are, feature after feature, the last column fastest."""
+        sizes, (by, features) = dict(zip(self.columns, self.shape, strict=True)), self.count_tables
+        return prod(sizes[name] for name in by) * sum(sizes[name] for name in features)
 
     def check(self, counts: Counts) -> Counts:
         """Return the counts as integers, or refuse; no value is shown."""

@@ -17,6 +17,8 @@ from discreet.privacy.ops_worst import log_odds_range
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from discreet.mcmc.kernel import Counts, State
@@ -89,6 +91,14 @@ class Mixture:
         D = len(self.shape)
         return parts[0], [parts[1 + k * D : 1 + (k + 1) * D] for k in range(self.classes)]
 
+    def told(self, draws: State) -> tuple[tuple[str, ...], State]:
+        """Name what no renaming of the classes moves: sorted weights, means and deviations over them."""
+        weights = draws[..., : self.classes]
+        tables = draws[..., self.classes :].reshape(*draws.shape[:-1], self.classes, sum(self.shape))
+        values = [f"{c}[{x}]" for c, k in zip(self.columns, self.shape, strict=True) for x in range(k)]
+        names = (*(f"weight({k + 1})" for k in range(self.classes)), *over_classes(values))
+        return names, np.concatenate([-np.sort(-weights, axis=-1), *moments(weights, tables)], axis=-1)
+
     def log_joint(self, state: State) -> NDArray[np.int64]:
         """Log π_k Π_d θ_{k,d,x_d} in units, one row a cell; integers, so that sums are exact."""
         weights, emissions = self.split(state)
@@ -140,3 +150,15 @@ class Mixture:
         none = np.zeros((self.cells, self.classes), dtype=np.int64)
         weights = self.weights_given(none.sum(axis=0), Fraction(1), source)
         return np.concatenate([weights, *self.emissions_given(none, Fraction(1), source)])
+
+
+def over_classes(values: Sequence[str]) -> tuple[str, ...]:
+    """Name what `moments` gives of these values."""
+    return (*values, *(f"{value} between classes" for value in values))
+
+
+def moments(weights: State, tables: State) -> tuple[State, State]:
+    """Σ_k w_k θ_kj and (Σ_k w_k (θ_kj − mean)²)^½: no renaming of the classes moves them."""
+    mean = np.einsum("...k,...kj->...j", weights, tables)
+    square = np.einsum("...k,...kj->...j", weights, (tables - mean[..., None, :]) ** 2)
+    return mean, np.sqrt(square)

@@ -59,6 +59,9 @@ class MixtureGibbs(Kernel):
         spreads = [self.model.spread(size) for size in sizes]
         return compose(*(bounded_range(records * s / self.heat, self.relation) for s in spreads if s))
 
+    def told(self, draws: State) -> tuple[tuple[str, ...], State]:
+        return self.model.told(draws)
+
     def init(self, source: Source) -> State:
         return self.model.start(source)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, final
 import numpy as np
 
 from discreet.mcmc.checkpoint import Checkpoint, CheckpointError, settings
-from discreet.mcmc.diagnostics import effective_size, r_hat
 from discreet.mcmc.plan import Plan
+from discreet.sampling.agreement import effective_size, r_hat
 from discreet.sampling.source import SYSTEM, SeededSource, Source, Words
 
 if TYPE_CHECKING:
@@ -39,8 +39,12 @@ class Chains:
         self.draws.flags.writeable = False
 
     @property
+    def kernel(self) -> Kernel:
+        return self.plan.kernel
+
+    @property
     def labels(self) -> tuple[str, ...]:
-        return self.plan.kernel.labels
+        return self.kernel.labels
 
     @property
     def steps(self) -> int:
@@ -66,25 +70,26 @@ class Chains:
         return self.draws[:, 1 + burn :]
 
     def r_hat(self, burn: int = 0) -> dict[str, float]:
-        return {x: r_hat(self.after(burn)[:, :, i]) for i, x in enumerate(self.labels)}
+        """R̂ of every quantity the kernel tells of; ∞ where chains stand still apart."""
+        return self._by_name(r_hat, burn)
 
     def effective_size(self, burn: int = 0) -> dict[str, float]:
-        return {x: effective_size(self.after(burn)[:, :, i]) for i, x in enumerate(self.labels)}
+        return self._by_name(effective_size, burn)
 
     def summary(self, burn: int | None = None) -> dict[str, dict[str, float]]:
-        """Mean, deviation, R̂ and effective size by label; half of the steps are burnt unless said."""
+        """Mean, deviation, R̂ and effective size by name; half of the steps are burnt unless said.
+
+        Of classes and states only what no renaming of them moves: a label has no mean, and one chain's
+        second state may be another's first.
+        """
         cut = self.steps // 2 if burn is None else burn
-        kept = self.after(cut)
-        agree, size = self.r_hat(cut), self.effective_size(cut)
-        return {
-            x: {
-                "mean": float(kept[:, :, i].mean()),
-                "sd": float(kept[:, :, i].std()),
-                "r_hat": agree[x],
-                "ess": size[x],
-            }
-            for i, x in enumerate(self.labels)
-        }
+        columns = {"mean": _mean, "sd": _deviation, "r_hat": r_hat, "ess": effective_size}
+        each = {name: self._by_name(of, cut) for name, of in columns.items()}
+        return {x: {name: each[name][x] for name in columns} for x in each["mean"]}
+
+    def _by_name(self, of: Callable[[State], State], burn: int) -> dict[str, float]:
+        names, values = self.kernel.told(self.after(burn))
+        return dict(zip(names, of(values).tolist(), strict=True))
 
     def __repr__(self) -> str:
         state = "" if self.complete else f", STOPPED after {self.steps}"
@@ -93,6 +98,14 @@ class Chains:
             f"Chains({self.plan.kernel.name}, {self.plan.chains} chains of {self.plan.steps} steps{state}, "
             f"{self.guarantee}{seeded})"
         )
+
+
+def _mean(draws: State) -> State:
+    return np.asarray(draws.mean(axis=(0, 1)))
+
+
+def _deviation(draws: State) -> State:
+    return np.asarray(draws.std(axis=(0, 1)))
 
 
 class Journal(Protocol):
@@ -270,9 +283,10 @@ class _Clock:
 
 
 def status(plan: Plan, rows: list[State]) -> str:
-    """Worst R̂ of the later half, and the spend so far at δ = 10⁻⁶."""
-    recent = np.stack(rows[len(rows) // 2 :], axis=1)
-    agreement = np.array([r_hat(recent[:, :, i]) for i in range(min(recent.shape[2], 32))])
-    worst = np.nanmax(agreement) if np.isfinite(agreement).any() else np.nan
+    """Worst R̂ and least effective size of the later half, and the spend so far at δ = 10⁻⁶."""
+    _, recent = plan.kernel.told(np.stack(rows[len(rows) // 2 :], axis=1))
+    agreement, sizes = (x[~np.isnan(x)] for x in (r_hat(recent), effective_size(recent)))
+    worst = agreement.max() if agreement.size else np.nan
+    least = sizes.min() if sizes.size else np.nan
     spent = plan.after(len(rows) - 1).epsilon(1e-6) if len(rows) > 1 else 0.0
-    return f"{plan.kernel.name}: R̂ {worst:.3f}, spent ε {spent:.3g} at δ 1e-6"
+    return f"{plan.kernel.name}: R̂ {worst:.3f}, ESS {least:.0f}, spent ε {spent:.3g} at δ 1e-6"
