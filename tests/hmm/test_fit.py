@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.inference import hmm, hmm_run
+from discreet.inference import hmm
 from discreet.inference.hmm_labels import agreement
 from discreet.inference.hmm_posterior import Disagreement, HiddenMarkovPosterior
 from discreet.mechanisms.noisy_counts import NoisyCounts
@@ -110,28 +110,6 @@ def test_log_predictive_is_the_formula(world):
     assert fit.log_predictive(MODEL.flat(cell))[0] == pytest.approx(np.log(np.mean(per_draw)), abs=1e-12)
 
 
-def test_a_stopped_run_goes_on_bit_for_bit(release, tmp_path, monkeypatch):
-    whole = hmm.fit(release, MODEL, source=SeededSource(8), **SHORT)
-    calls = iter(range(10**6))
-
-    def stop(_self, _sweeps):
-        if next(calls) == 151:  # in the second chain
-            raise KeyboardInterrupt
-
-    book = tmp_path / "chains.npz"
-    with monkeypatch.context() as patched:
-        patched.setattr(hmm_run.Bar, "advance", stop)
-        with pytest.raises(KeyboardInterrupt):
-            hmm.fit(release, MODEL, source=SeededSource(8), checkpoint=book, **SHORT)
-    resumed = hmm.fit(release, MODEL, source=SeededSource(8), checkpoint=book, **SHORT)
-    for name in ("z", "theta", "transitions", "log_joint"):
-        assert np.array_equal(getattr(whole, name), getattr(resumed, name)), name
-    other = hmm.fit(release, MODEL, source=SeededSource(9), **SHORT)
-    assert not np.array_equal(whole.theta, other.theta)  # the seed matters
-    with pytest.raises(ValueError, match="of another run"):
-        hmm.fit(release, MODEL, source=SeededSource(8), checkpoint=book, **{**SHORT, "sweeps": 61})
-
-
 def posterior(paths, levels):
     """One chain for each path and level, every draw relabelled at random."""
     rng = np.random.default_rng(0)
@@ -181,6 +159,9 @@ def test_chains_that_disagree_are_reported_and_not_averaged(gap):
 def test_a_model_without_a_number_of_states_is_refused():
     with pytest.raises(ValueError, match="number of hidden states"):
         HiddenMarkov(chain="region", step="month", features=("kind",))
+    for states in (0, True, 2.0):
+        with pytest.raises(ValueError, match="number of hidden states"):
+            HiddenMarkov(states=states, chain="region", step="month", features=("kind",))
     with pytest.raises(ValueError, match="chain column"):
         HiddenMarkov(states=2, chain="region", step="region", features=("kind",))
     with pytest.raises(ValueError, match="chain column"):

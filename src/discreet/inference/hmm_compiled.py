@@ -25,8 +25,9 @@ AS_WRITTEN = frozenset({"contract", "nsz"})
 def _directory() -> str | None:
     """Return a place beside the package; None if it is read-only."""
     here = Path(__file__).parent
-    sources = sorted(here.glob("hmm_*.py"))
-    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    sources = [source.read_bytes() for source in sorted(here.glob("hmm_*.py"))]
+    kernels = [text for text in sources if b"hmm_compiled" in text]  # the other files hold none
+    digest = hashlib.sha256(b"\0".join(kernels)).hexdigest()[:16]
     place = here / "__pycache__" / f"hmm-{digest}"
     try:
         place.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ def read(cells: NoisyCells, model: HiddenMarkov, reading: str) -> HiddenMarkovPo
     """Fit with the usual settings; `hmm.fit` has them all as arguments."""
     text = repr((cells.noisy.tobytes(), cells.n, cells.noise, cells.scales, model))
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")  # public anyway
-    return fit(cells, model, reading=reading, source=SeededSource(seed), progress=False)
+    return fit(cells, model, reading=reading, source=SeededSource(seed))
 
 
 def variables(posterior: HiddenMarkovPosterior, draws: int) -> dict[str, Floats]:

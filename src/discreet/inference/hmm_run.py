@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.inference.hmm_starts import tournament
-from discreet.inference.hmm_state import Chain
+from discreet.inference.hmm_starts import SWEEPS_OF_STARTS, tournament
+from discreet.inference.hmm_state import Chain, stored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.sampling.source import Source
 
 PATIENCE = 2.0  # seconds without a progress bar
+BETWEEN_MARKS = 10  # sweeps that an interrupted run does again
 BETWEEN_SAVES = 20.0  # seconds of work that a killed process may lose
 
 
@@ -67,7 +68,7 @@ def run(
     cells = data.start_counts
     nowhere = np.zeros(len(cells), dtype=np.int64)
     draws = [_empty(model, plan, len(cells)) for _ in range(plan.chains)]
-    with Bar(plan.chains * plan.total, show=show) as bar:
+    with Bar(plan.chains * (SWEEPS_OF_STARTS + plan.total), show=show) as bar:
         for i in range(plan.chains):
             _run_chain(
                 Chain.start(data.fresh(), plan.kernel, book.stream(i), nowhere),
@@ -96,8 +97,10 @@ def _run_chain(
 ) -> None:
     done = book.restore(i, chain, draws)
     if done == 0:
-        tournament(chain, cells)
-    bar.advance(done)
+        tournament(chain, cells, bar.advance)
+    else:
+        bar.advance(SWEEPS_OF_STARTS + done)
+    mark = Mark(chain, done)
     try:
         while done < plan.total:
             if done == plan.burn:
@@ -106,12 +109,31 @@ def _run_chain(
             draws["log_joint"][done] = chain.log_joint()
             done += 1
             _record(done - plan.burn, plan, chain, draws)
+            if book.path and (done % BETWEEN_MARKS == 0 or done == plan.total):
+                mark.move(done)
+            book.save_if_due(i, mark, draws)
             bar.advance(1)
-            book.save_if_due(i, chain, draws, done)
+        book.save(i, mark, draws)
     except KeyboardInterrupt:
-        book.save(i, chain, draws, done)
+        book.save(i, mark, draws)
         raise
-    book.save(i, chain, draws, done)
+
+
+@final
+class Mark:
+    """Where a chain stood after a whole sweep not long ago: an interrupt may land in the middle of one.
+
+    Kept in two places by turns, the one being written never the one that `whole` names.
+    """
+
+    def __init__(self, chain: Chain, done: int) -> None:
+        self.chain, self.spare = chain, chain.copy()
+        self.whole = done, chain.copy(), chain.stream
+
+    def move(self, done: int) -> None:
+        self.chain.copy_to(self.spare)
+        before, self.whole = self.whole, (done, self.spare, self.chain.stream)
+        self.spare = before[1]
 
 
 def _record(after: int, plan: Plan, chain: Chain, draws: Arrays) -> None:
@@ -148,8 +170,8 @@ class Book:
                 book.pages = dict(stored)
             if str(book.pages["fingerprint"]) != fingerprint:
                 raise ValueError(
-                    f"the checkpoint {book.path} is of another run (data, model or plan differ): name "
-                    "another file, or delete it to start anew"
+                    f"the checkpoint {book.path} is of another run (its data, model, reading, noise or plan "
+                    "differ): name another file, or delete it to start anew"
                 )
             book.seeds = book.pages["seeds"]
         return book
@@ -168,15 +190,19 @@ class Book:
         chain.restore(mine)
         return int(mine["done"])
 
-    def save_if_due(self, i: int, chain: Chain, draws: Arrays, done: int) -> None:
+    def save_if_due(self, i: int, mark: Mark, draws: Arrays) -> None:
         if self.path and time.monotonic() - self.saved > BETWEEN_SAVES:
-            self.save(i, chain, draws, done)
+            self.save(i, mark, draws)
 
-    def save(self, i: int, chain: Chain, draws: Arrays, done: int) -> None:
-        """Write beside the old file, then put it in its place: a crash leaves one of the two whole."""
-        if self.path is None:
+    def save(self, i: int, mark: Mark, draws: Arrays) -> None:
+        """Write beside the old file, then put it in its place: a crash leaves one of the two whole.
+
+        Draws of a sweep that was not finished may be there too; they are drawn again.
+        """
+        done, place, stream = mark.whole
+        if self.path is None or done == 0:  # the starts are run again
             return
-        page = {**chain.store(), **{f"draws/{k}": v for k, v in draws.items()}, "done": np.array(done)}
+        page = {**stored(place, stream), **{f"draws/{k}": v for k, v in draws.items()}, "done": done}
         self.pages |= {f"chain{i}/{key}": np.array(value) for key, value in page.items()}
         self.pages |= {"fingerprint": np.array(self.fingerprint), "seeds": self.seeds}
         fresh = self.path.with_name(self.path.name + ".new")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from discreet.inference.hmm_state import Arrays, Chain
@@ -87,10 +89,13 @@ def start(
 
 WIDTHS = (0, 1, 2, 4)  # of smoothing, in turn
 ROUNDS_OF_STARTS = ((16, 8), (4, 24))  # so many candidates, so many sweeps each; the best go on
+SWEEPS_OF_STARTS = sum(many * sweeps for many, sweeps in ROUNDS_OF_STARTS)
 
 
-def tournament(chain: Chain, counts: NDArray[Any]) -> None:
+def tournament(chain: Chain, counts: NDArray[Any], watch: Callable[[int], None] | None = None) -> None:
     """Leave the chain at the likeliest of many short runs, each from its own k-means++ start.
+
+    `watch` is told of every run how many sweeps it took.
 
     One start in five merges two states and doubles a third, 1e3 to 1e4 nats below the best, and neither
     kernel nor tempering leads out of that; among sixteen one is right nearly always (benchmarks/hmm.py).
@@ -101,7 +106,11 @@ def tournament(chain: Chain, counts: NDArray[Any]) -> None:
         chain.restart(start(rng, model, counts, WIDTHS[i % len(WIDTHS)]))
         entrants.append(chain.copy())
     for many, sweeps in ROUNDS_OF_STARTS:
-        ran = [_level(chain, entrant, sweeps) for entrant in entrants[:many]]
+        ran = []
+        for entrant in entrants[:many]:
+            ran.append(_level(chain, entrant, sweeps))
+            if watch:
+                watch(sweeps)
         entrants = [entrant for _, entrant in sorted(ran, key=lambda pair: -pair[0])]
     chain.put(entrants[0])
 

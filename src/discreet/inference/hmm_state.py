@@ -186,6 +186,11 @@ class Chain:
         """Where the chain stands."""
         return {name: array.copy() for name, array in self._arrays().items()}
 
+    def copy_to(self, place: Mapping[str, Any]) -> None:
+        """Overwrite an earlier copy by where the chain stands."""
+        for name, array in self._arrays().items():
+            place[name][...] = array
+
     def put(self, place: Mapping[str, Any]) -> None:
         """Go to where it stood."""
         for name, array in self._arrays().items():
@@ -194,14 +199,19 @@ class Chain:
     def _arrays(self) -> Arrays:
         return {"z": self.z, **self.emissions.arrays()}
 
-    def store(self) -> Arrays:
-        """All that the future of this chain depends on: where it stands, and its random stream."""
-        stream = json.dumps(self.rng.bit_generator.state, default=_plain)
-        return {**self.copy(), "stream": np.array(stream)}
+    @property
+    def stream(self) -> Mapping[str, Any]:
+        """Where the random stream stands."""
+        return self.rng.bit_generator.state
 
-    def restore(self, stored: Mapping[str, Any]) -> None:
-        self.put(stored)
-        self.rng.bit_generator.state = _arrays(json.loads(str(stored["stream"])))
+    def restore(self, page: Mapping[str, Any]) -> None:
+        self.put(page)
+        self.rng.bit_generator.state = _arrays(json.loads(str(page["stream"])))
+
+
+def stored(place: Mapping[str, Any], stream: Mapping[str, Any]) -> Arrays:
+    """All that the future of a chain depends on: where it stood, and its random stream."""
+    return {**place, "stream": np.array(json.dumps(stream, default=_plain))}
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - what json cannot write

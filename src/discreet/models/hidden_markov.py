@@ -33,7 +33,7 @@ class HiddenMarkov(CountModel):
     emission: Rational = Rational(default=1)  # noqa: RUF009
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.states, int) and self.states >= 1):
+        if isinstance(self.states, bool) or not (isinstance(self.states, int) and self.states >= 1):
             raise ValueError(
                 "a hidden Markov model needs states=K, the number of hidden states, an integer from 1; "
                 f"got {self.states!r}. It is part of the model and must not be read from the private rows"
