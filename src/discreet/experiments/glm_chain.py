@@ -21,8 +21,9 @@ AIM = 0.57  # of the proposals accepted, the best for Langevin's [Roberts, Rosen
 
 def within(potential: Potential, mode: Floats, radius: float, size: int, rng: np.random.Generator) -> Floats:
     """`size` chains for the logistic U on ‖w‖ ≤ radius, begun at draws of the Normal law around the mode."""
-    root = np.linalg.inv(np.linalg.cholesky(potential.hessian(mode))).T  # root rootᵀ = H⁻¹
-    metric, d = root.T, len(mode)
+    factor = np.linalg.cholesky(potential.hessian(mode))
+    metric, d = np.linalg.inv(factor), len(mode)
+    root = metric.T  # root rootᵀ = H⁻¹
     w = _inside(mode + rng.standard_normal((size, d)) @ metric, radius)
     value, slope = _at(potential, w)
     step = d ** (-1 / 3)
@@ -31,7 +32,7 @@ def within(potential: Potential, mode: Floats, radius: float, size: int, rng: np
         new = w - step / 2 * (slope @ root) @ metric + np.sqrt(step) * noise @ metric
         value_new, slope_new = _at(potential, new)
         # in the metric: what it takes to propose w from the new point
-        back = np.linalg.solve(root, (w - new).T).T + step / 2 * slope_new @ root
+        back = (w - new) @ factor + step / 2 * slope_new @ root
         logs = value - value_new - (back**2).sum(axis=1) / (2 * step) + (noise**2).sum(axis=1) / 2
         taken = (np.log(rng.random(size)) < logs) & (np.linalg.norm(new, axis=1) <= radius)
         w, slope = (np.where(taken[:, None], a, b) for a, b in ((new, w), (slope_new, slope)))

@@ -19,12 +19,14 @@ from discreet.datasets.event_log import VARIABLE
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.regression_records import Records
+from discreet.models.signed_moments import signed_moments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from discreet.families.family import Integers
     from discreet.models.margin_losses import Floats
 
 DIGITS = "mnist_3v8.npz"
@@ -71,6 +73,10 @@ class Split:
         return Records.of(self.model, *self.train)
 
     @cached_property
+    def moments(self) -> Integers:
+        return signed_moments(self.model, *self.train)
+
+    @cached_property
     def unseen(self) -> Records:
         return Records.of(self.model, *self.test)
 
@@ -90,23 +96,34 @@ class Task:
     def n(self) -> int:
         return len(self.answers)
 
+    @property
+    def trained(self) -> int:
+        """How many records there are to train on."""
+        return 3 * self.n // 4 if self.train is None else int(self.train.sum())
+
     def split(self, rng: np.random.Generator) -> Split:
-        """Part what to train on from what to test on."""
-        train = self.train
-        if train is None:
-            train = np.zeros(self.n, np.bool_)
-            train[rng.permutation(self.n)[: 3 * self.n // 4]] = True
+        """Part what to train on from what to test on; a published split is made once."""
+        if self.train is not None:
+            return self._published
+        train = np.zeros(self.n, np.bool_)
+        train[rng.permutation(self.n)[: self.trained]] = True
+        return self._parted(train)
+
+    @cached_property
+    def _published(self) -> Split:
+        return self._parted(np.asarray(self.train))
+
+    def _parted(self, train: NDArray[np.bool_]) -> Split:
         return Split(
             self.model,
             (self.features[train], self.answers[train]),
             (self.features[~train], self.answers[~train]),
         )
 
-    def thinned(self, most: int) -> Task:
-        """Return the task with at most so many records, evenly taken."""
-        step = max(1, -(-self.n // most))
-        train = None if self.train is None else self.train[::step]
-        return replace(self, features=self.features[::step], answers=self.answers[::step], train=train)
+    def thinned(self, every: int) -> Task:
+        """Return the task with one record in `every`, evenly taken."""
+        train = None if self.train is None else self.train[::every]
+        return replace(self, features=self.features[::every], answers=self.answers[::every], train=train)
 
 
 def _numbers(

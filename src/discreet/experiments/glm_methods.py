@@ -18,8 +18,8 @@ from discreet.mechanisms.one_regression_sample import OneRegressionSample
 from discreet.mechanisms.potential import Potential
 from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
 from discreet.mechanisms.regression_draw import RegressionDraw, simulate
+from discreet.mechanisms.regression_samplers import LastIterate
 from discreet.models.margin_losses import Floats  # noqa: TC001 - of an alias
-from discreet.models.signed_moments import signed_moments
 from discreet.privacy.certified import largest
 from discreet.privacy.guarantee import SUBSTITUTE, NotProved, Unreachable
 from discreet.privacy.guarantees import BoundedRange
@@ -68,7 +68,7 @@ def scores(task: Task, make: Make | None, seeds: range) -> Iterator[Score]:
     """One score a seed of the mechanism that `make` gives for n; without one, of what nobody may release."""
     for split, mine in _splits(task, seeds):
         if make is None:
-            yield drawn(bottom(_exact(split)), split)
+            yield from [drawn(bottom(_exact(split)), split)] * len(mine)
             continue
         ready = make(split.records.n)
         if ready is not None:
@@ -116,6 +116,13 @@ def tempered(model: GeneralizedLinear, order: float, epsilon: float, n: int) -> 
     return OneRegressionSample(model, n=n, rho=largest(holds, 1.0, bits=24))
 
 
+def drawn_from(ready: Any) -> tuple[object, ...]:  # noqa: ANN401
+    """Return ρ, m and K, or ρ on the ball: the law of a draw, whatever it is called; () for no draw."""
+    if isinstance(ready, RegressionDraw):
+        return ready.weight, ready.strength, LastIterate().run(ready).steps
+    return (ready.rho,) if isinstance(ready, OneRegressionSample) else ()
+
+
 def round_above(n: int) -> int:
     """Return n rounded up to two digits: a cap that a public guess would give."""
     unit: int = 10 ** max(0, len(str(n)) - 2)
@@ -132,7 +139,7 @@ def released_scores(ready: Any, split: Split, seeds: range) -> Iterator[Score]: 
         for w in draws(ready, split.records, len(seeds), SeededSource(seeds.start)):
             yield drawn(w, split)
         return
-    value = split.records if ready.reads == "records" else signed_moments(split.model, *split.train)
+    value = split.records if ready.reads == "records" else split.moments
     for seed in seeds:
         release = ready.release(value, SeededSource(seed))
         yield averaged(posterior(release, reading="predictive"), split)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 MEASURES = ((7, "test error"), (8, "negative log-likelihood\na record (nats)"))
 MOST = 1.6  # what is far worse than guessing leaves the panel
 CHANCE = {7: 0.5, 8: float(np.log(2))}
-Rows = Any  # rows as glm.TITLES names them
+Rows = Any  # rows as glm_run.TITLES names them
 
 
-def renyi(rows: Rows, measure: int, path: Path) -> Path:
+def renyi(rows: Rows, measure: int, wholes: dict[str, int], path: Path) -> Path:
     """One draw at each Rényi order: a row of panels a task, a column an order."""
     tasks, orders = _distinct(rows, 0), [order for order in _distinct(rows, 4) if order]
     figure = new_figure(3.4 * len(orders) + 0.6, 2.5 * len(tasks) + 0.9)
@@ -28,14 +28,14 @@ def renyi(rows: Rows, measure: int, path: Path) -> Path:
         for axes, order in zip(line, orders, strict=True):
             _panel(axes, [row for row in rows if row[0] == task and row[4] in {order, 0.0}], column)
         line[0].set_ylabel(f"{task}\n{name}")
-        line[1].set_title(_named(rows, task), fontsize=9)
+        line[1].set_title(_named(rows, task, wholes), fontsize=9)
     for axes, order in zip(grid[-1], orders, strict=True):
         limit = ", the KL divergence" if order == 1 else ""
         axes.set_xlabel(f"ε of Rényi order {order:g}{limit}")
     return _finished(figure, grid, _said(rows), path)
 
 
-def approximate(rows: Rows, delta: float, path: Path) -> Path:
+def approximate(rows: Rows, delta: float, wholes: dict[str, int], path: Path) -> Path:
     """Every mechanism at (ε, δ): a column a task."""
     tasks = _distinct(rows, 0)
     figure = new_figure(max(8.4, 3.7 * len(tasks) + 0.6), 6.2)
@@ -45,7 +45,7 @@ def approximate(rows: Rows, delta: float, path: Path) -> Path:
             _panel(axes, [row for row in rows if row[0] == task], column)
             if t == 0:
                 axes.set_ylabel(name)
-        grid[0, t].set_title(_named(rows, task), fontsize=10)
+        grid[0, t].set_title(_named(rows, task, wholes), fontsize=10)
         grid[1, t].set_xlabel(f"ε at δ = {delta:g}")
     return _finished(figure, grid, _said(rows), path)
 
@@ -86,9 +86,11 @@ def _panel(axes: Any, rows: Rows, column: int) -> None:  # noqa: ANN401 - matplo
     axes.axhline(CHANCE[column], color="#999999", lw=0.8, ls=":")
 
 
-def _named(rows: Rows, task: str) -> str:
+def _named(rows: Rows, task: str, wholes: dict[str, int]) -> str:
+    """Say how many of the records to train on were taken, where not all."""
     n, d = next((row[1], row[2]) for row in rows if row[0] == task)
-    return f"{task} (n = {n}, d = {d})"
+    of = f" of {wholes[task]}" if n < wholes[task] else ""
+    return f"{task} (n = {n}{of}, d = {d})"
 
 
 def _distinct(rows: Rows, column: int) -> list[Any]:
