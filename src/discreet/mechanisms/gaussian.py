@@ -104,16 +104,16 @@ class Gaussian(BasicMechanism):
     def _noisy(self, centers: list[Fraction], source: Source | None) -> NDArray[np.float64]:
         """round_g(c + z) = g⌊c/g⌋ + round_g(c mod g + z), so centers with one remainder share a call."""
         g, square = self.step, Fraction(self.sigma) ** 2
-        whole_steps = [(c / g).__floor__() for c in centers]
+        unit = float(g)
+        parts = [divmod(c, g) for c in centers]
         rows: dict[Fraction, list[int]] = {}
-        for i, (c, k) in enumerate(zip(centers, whole_steps, strict=True)):
-            rows.setdefault(c - k * g, []).append(i)
+        for i, (_, rest) in enumerate(parts):
+            rows.setdefault(rest, []).append(i)
         released = np.empty(len(centers))
         for rest, here in rows.items():
             draws = exact.normal(source or SYSTEM, rest, square, len(here), g).tolist()
-            released[here] = [
-                float(whole_steps[i] * g + Fraction(z)) for i, z in zip(here, draws, strict=True)
-            ]
+            steps = (parts[i][0] + int(z / unit) for i, z in zip(here, draws, strict=True))
+            released[here] = [unit * float(k) for k in steps]  # rounded once: g is a power of two
         return released
 
     def log_density(self, value: float, released: ArrayLike) -> NDArray[np.float64]:
