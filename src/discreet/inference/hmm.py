@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.inference.hmm_notes import notes_of
 from discreet.inference.hmm_posterior import HiddenMarkovPosterior
 from discreet.inference.hmm_readings import READINGS_OF, unread_cells
 from discreet.inference.hmm_run import Plan, run
@@ -50,15 +52,10 @@ def fit(
     _known(kernel, Chain.PATHS)
     plan = Plan(kernel, _whole(chains, "chains"), _whole(sweeps, "sweeps", 4), _whole(burn, "burn", 0), keep)
     raw = run(data, bound, plan, source or SYSTEM, checkpoint, show=progress)
-    return HiddenMarkovPosterior.of(
-        model=bound,
-        reading=reading,
-        kernel=kernel,
-        warm_up=burn,
-        missing=data.unread,
-        notes=_notes(data.start_counts, bound),
-        **raw,
+    made = HiddenMarkovPosterior.of(
+        model=bound, reading=reading, kernel=kernel, warm_up=burn, missing=data.unread, **raw
     )
+    return replace(made, notes=notes_of(data, made))
 
 
 def _bound(
@@ -90,21 +87,6 @@ def _known(name: str, table: Mapping[str, Any]) -> str:
 
 
 def _whole(number: int, what: str, least: int = 1) -> int:
-    if not (isinstance(number, int) and number >= least):
+    if isinstance(number, bool) or not (isinstance(number, int) and number >= least):
         raise ValueError(f"{what} must be an integer of at least {least}, got {number!r}")
     return number
-
-
-def _notes(by_cell: NDArray[Any], model: HiddenMarkov) -> tuple[str, ...]:
-    """Say aloud what is allowed but may surprise; all of it is read off the release."""
-    seen = np.maximum(by_cell[:, : model.offsets[1]], 0).sum(axis=1)
-    empty, occupied = int((seen <= 0).sum()), int((seen > 0).sum())
-    notes = []
-    if empty:
-        notes.append(f"{empty} of {len(seen)} cells show no records: their states come from their neighbours")
-    if model.states > occupied:
-        notes.append(
-            f"{model.states} states for {occupied} occupied cells: the data cannot support them all, and the "
-            "states without cells show the prior"
-        )
-    return tuple(notes)

@@ -54,3 +54,31 @@ def agreement(paths: list[NDArray[Any]], states: int) -> NDArray[np.float64]:
             rows, columns = linear_sum_assignment(-table)
             shares[i, j] = shares[j, i] = table[rows, columns].sum() / one.size
     return shares
+
+
+def chances(z: NDArray[Any], states: int) -> NDArray[np.float64]:
+    """P(z_c = k) over the draws (draws, cells): (cells, K)"""
+    return np.stack([(z == k).mean(axis=0) for k in range(states)], axis=-1)
+
+
+def apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Mean over cells of ½ Σ_k (p_k − q_k)², labels matched
+
+    = 1 − Σ p q − ½(1 − Σ p²) − ½(1 − Σ q²): how much likelier draws of two chains differ than two of one do.
+    """
+    rows, columns = linear_sum_assignment(-(one.T @ other))
+    return float(0.5 * ((one[:, rows] - other[:, columns]) ** 2).sum(axis=1).mean())
+
+
+def overlap(chains: NDArray[Any], states: int) -> NDArray[np.float64]:
+    """(chains, chains): 1 − apart, less the error of finite chains, as their own halves are apart
+
+    S independent draws put a chain (1 − Σ p²)/2S from its law: its halves are 4 times that apart.
+    """
+    laws, half = [chances(z, states) for z in chains], chains.shape[1] // 2
+    own = [apart(chances(z[:half], states), chances(z[-half:], states)) for z in chains]
+    shared = np.ones((len(laws), len(laws)))
+    for i, j in zip(*np.tril_indices(len(laws), -1), strict=True):
+        excess = apart(laws[i], laws[j]) - (own[i] + own[j]) / 4
+        shared[i, j] = shared[j, i] = 1.0 - max(excess, 0.0)
+    return shared

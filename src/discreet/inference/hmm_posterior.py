@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from scipy.special import logsumexp
 
-from discreet.inference.hmm_labels import agreement, matched, modal
+from discreet.inference.hmm_labels import matched, modal, overlap
 from discreet.inference.noise_aware_chains import ess, r_hat
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-AGREED = 0.9  # chains in one mode put this share of cells in the same states …
+AGREED = 0.9  # chains in one mode agree at least this much …
 SPREADS = 6.0  # … and their mean log joints differ by no more than this many standard deviations of a draw's
 
 
@@ -65,9 +65,12 @@ class HiddenMarkovPosterior:
     # --- do the chains agree? ------------
     @cached_property
     def agreement(self) -> Floats:
-        """(chains, chains): share of cells whose likeliest state is the same after the best matching."""
-        states = self.model.states
-        return agreement([modal(z, states) for z in self.z], states)
+        """(chains, chains): 1 − mean over cells of ½ Σ_k (P_i(z_c = k) − P_j(z_c = k))², best matching,
+
+        less the error that the chains' own halves show: the share of cells in the same state where chains are
+        sure of theirs, and 1, up to chance, for chains of one law however unsure.
+        """
+        return overlap(self.z, self.model.states)
 
     @property
     def level(self) -> Floats:
@@ -92,13 +95,22 @@ class HiddenMarkovPosterior:
 
     @cached_property
     def r_hat(self) -> dict[str, Any]:
-        """R̂ of the log joint and of every state's share of cells; above 1.01 the chains have not mixed."""
-        return {"log_joint": float(r_hat(self._log_joint)), "shares": r_hat(self._shares)}
+        """R̂ of the log joint, of how many cells stay in the state before, and of every state's share of cells
+
+        Above 1.01 the chains have not mixed. The first two know no labels.
+        """
+        return {name: _figure(r_hat(draws)) for name, draws in self._watched.items()}
 
     @cached_property
     def ess(self) -> dict[str, Any]:
         """Effective number of draws, of the same quantities."""
-        return {"log_joint": float(ess(self._log_joint)), "shares": ess(self._shares)}
+        return {name: _figure(ess(draws)) for name, draws in self._watched.items()}
+
+    @property
+    def _watched(self) -> dict[str, Floats]:
+        paths = self.z.reshape(*self.z.shape[:2], *self.cells)
+        stays = (paths[..., 1:] == paths[..., :-1]).sum(axis=(2, 3)).astype(np.float64)
+        return {"log_joint": self._log_joint, "stays": stays, "shares": self._shares}
 
     @property
     def _log_joint(self) -> Floats:
@@ -210,14 +222,30 @@ class HiddenMarkovPosterior:
         joined = {name: _joined(getattr(self, name)) for name in ("z", "theta", "transitions")}
         return replace(self, log_joint=_joined(self._log_joint), warm_up=0, **joined)
 
-    def __str__(self) -> str:
-        low = self.agreement.min()
+    @property
+    def _verdict(self) -> str:
+        free = ("log_joint", "stays")
         return (
-            f"{self.reading} reading, {len(self.z)} chains by {self.kernel}: "
-            + ("one answer" if self.agreed else f"{len(self.modes)} DIFFERENT ANSWERS {self.modes}")
-            + f" (least agreement {low:.0%}, levels {np.round(self.level, 1).tolist()})"
+            ("one answer" if self.agreed else f"{len(self.modes)} DIFFERENT ANSWERS {self.modes}")
+            + f", R̂ {max(self.r_hat[name] for name in free):.2f}"
+            + f", ESS {min(self.ess[name] for name in free):.0f}"
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"HiddenMarkovPosterior({self.reading!r}, {self.model!r}, {len(self.z)} chains, {self._verdict})"
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.reading} reading, {len(self.z)} chains by {self.kernel}: {self._verdict}"
+            f" (least agreement {self.agreement.min():.0%}, levels {np.round(self.level, 1).tolist()})"
             + "".join(f"; {note}" for note in self.notes)
         )
+
+
+def _figure(value: Any) -> Any:  # noqa: ANN401
+    return float(value) if np.ndim(value) == 0 else value
 
 
 def _joined(array: Any) -> Any:  # noqa: ANN401
