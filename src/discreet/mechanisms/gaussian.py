@@ -94,12 +94,22 @@ class Gaussian(BasicMechanism):
 
     def release(self, value: ArrayLike, source: Source | None = None) -> Any:  # noqa: ANN401 - array or scalar
         """Independent noise on every coordinate; multiples of the grid."""
-        flat, shape = reals(value, "the value")
+        array = np.asarray(value)
+        if array.ndim and array.size and array.dtype == np.int64 and self.step <= 1:
+            return self._on_integers(array, source)[()]
+        flat, shape = reals(array, "the value")
         return self._noisy(flat, source).reshape(shape)[()]
 
     def releases(self, value: Exact, size: int, source: Source | None = None) -> NDArray[np.float64]:
         (center,), _ = reals(np.asarray(value, dtype=object), "the value")
         return self._noisy([center] * size, source)
+
+    def _on_integers(self, value: NDArray[np.int64], source: Source | None) -> NDArray[np.float64]:
+        """Do as `_noisy` does where every value lies on the grid."""
+        unit, square = float(self.step), Fraction(self.sigma) ** 2
+        noise = exact.normal(source or SYSTEM, 0, square, value.size, self.step).reshape(value.shape) / unit
+        steps = value.astype(object) * int(1 / self.step) + noise.astype(np.int64).astype(object)
+        return np.asarray(unit * steps.astype(np.float64))  # rounded once: the grid is a power of two
 
     def _noisy(self, centers: list[Fraction], source: Source | None) -> NDArray[np.float64]:
         """round_g(c + z) = g⌊c/g⌋ + round_g(c mod g + z), so centers with one remainder share a call."""
