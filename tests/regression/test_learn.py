@@ -22,6 +22,8 @@ import discreet as dc
 from discreet.learn import LinearRegression, LogisticRegression
 from discreet.learn.one_vs_rest import answers, probabilities, shares
 from discreet.mechanisms.calibration import gaussian_share
+from discreet.mechanisms.registry import OF_REGRESSIONS
+from discreet.mechanisms.regression_samplers import SAMPLERS
 from discreet.models.regression_values import VALUES
 from discreet.privacy.composition import compose
 from discreet.privatise import ChargeKept
@@ -181,17 +183,39 @@ def test_three_classes_are_plus_and_minus_one_each():
 
 # ── what is promised ────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("relation", ["substitute", "add_remove"])
-@pytest.mark.parametrize("mechanism", ["objective_perturbation", "polynomial_statistics", "tuned"])
+@pytest.mark.parametrize("mechanism", OF_REGRESSIONS)
 def test_the_promise_meets_the_target_for_every_mechanism_and_relation(mechanism, relation):
     x, y = made(300)
-    options = {"most": 1000} if (mechanism, relation) == ("tuned", "add_remove") else None
-    fitted = estimator(mechanism=mechanism, relation=relation, options=options).fit(x, y)
-    target = dc.ApproxDP(2, DELTA, relation=dc.Relation(relation))
+    epsilon = 100 if mechanism == "direct" else 2  # it has no knob
+    draws = mechanism not in {"objective_perturbation", "polynomial_statistics"}
+    options = {"most": 600} if draws and relation == "add_remove" else None
+    ask = {"mechanism": mechanism, "epsilon": epsilon, "radius": 3, "options": options}
+    fitted = estimator(relation=relation, **ask).fit(x, y)
+    target = dc.ApproxDP(epsilon, DELTA, relation=dc.Relation(relation))
     assert fitted.guarantee_ <= target
     assert fitted.target_ == target
     assert fitted.seeded_
     assert fitted.receipt_ is None
+    assert fitted.mechanism_.name == OF_REGRESSIONS[mechanism]
     assert fitted.mechanism_.n == (300 if relation == "substitute" else None)
+    assert np.isfinite(fitted.predict_proba(x)).all()
+    if mechanism == "direct":
+        with pytest.raises(dc.Unreachable, match="one draw of the posterior as it is"):
+            estimator(relation=relation, **{**ask, "epsilon": 2}).fit(x, y)
+    else:  # what it gets is used up
+        assert fitted.guarantee_.epsilon(DELTA) > 0.95 * epsilon
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_every_sampler_is_one_argument_of_the_estimator(sampler):
+    x, y = made(300)
+    options = {"sampler": sampler}
+    fitted = estimator(mechanism="diffused", radius=3, options=options).fit(x, y)
+    assert fitted.mechanism_.sampler == sampler
+    assert fitted.guarantee_ <= dc.ApproxDP(2, DELTA)
+    assert isinstance(fitted.guarantee_, dc.GaussianDP) == (sampler == "langevin")
+    with pytest.raises(ValueError, match="sampler must be one of langevin"):
+        estimator(mechanism="diffused", options={"sampler": "magic"}).fit(x, y)
 
 
 @pytest.mark.parametrize("classes", [3, 10])
@@ -239,31 +263,32 @@ def test_weights_and_probabilities_come_near_the_truth():
 
 
 def test_coefficients_are_in_units_of_the_columns_as_given():
-    """σ(x·coef + intercept) is P(y|x) at the mean weights, whatever the bounds; E over w is nearer ½."""
+    """σ(x·coef + intercept) is P(y|x) at the one draw that was released, whatever the bounds."""
     x, y = made(5000)
     shifted = 10 + 100 * x
     lower, upper = 10 - 100 * np.array([1, 2, 4]), 10 + 100 * np.array([1, 2, 4])
-    by = "polynomial_statistics"  # predicts from its posterior alone
-    fitted = estimator(bounds=(lower, upper), norm=None, radius=20, mechanism=by).fit(shifted, y)
-    margins = shifted @ fitted.coef_[0] + fitted.intercept_[0]
+    fitted = estimator(bounds=(lower, upper), norm=None, radius=20, mechanism="tuned").fit(shifted, y)
     inside = (np.abs(x) < [1, 2, 4]).all(axis=1)
-    near = np.abs(margins) < 0.5
-    p = fitted.predict_proba(shifted)[:, 1]
-    assert np.abs(1 / (1 + np.exp(-margins)) - p)[inside & near].max() < 0.05
-    order = np.argsort(margins[inside])
-    assert np.corrcoef(np.arange(len(order)), p[inside][order].argsort().argsort())[0, 1] > 0.95
+    margins = (shifted @ fitted.coef_[0] + fitted.intercept_[0])[inside]
+    p = fitted.predict_proba(shifted)[inside, 1]
+    assert np.ptp(margins) > 1
+    assert p == pytest.approx(1 / (1 + np.exp(-margins)), abs=1e-4)  # rows are rounded to norm/2^20
 
 
-def test_predictions_average_over_the_posterior_and_are_not_those_of_its_mean():
+@pytest.mark.parametrize("mechanism", ["objective_perturbation", "polynomial_statistics"])
+def test_predictions_average_over_the_posterior_and_are_not_those_of_its_mean(mechanism):
+    """Over what predicts, be it the posterior or a reading made for predictions; 6 standard errors."""
     x, y = made(300)
-    fitted = estimator(epsilon=0.5, mechanism="polynomial_statistics").fit(x, y)
+    fitted = estimator(epsilon=0.5, mechanism=mechanism).fit(x, y)
     far = np.array([[0.9, -0.9, 0.0]]) / 2
     averaged = fitted.predict_proba(far)[0, 1]
-    draws = fitted.posterior_.sample(20_000, dc.SeededSource(1))
-    row = np.append(far[0], float(fitted.posterior_.model.constant))
-    assert averaged == pytest.approx((1 / (1 + np.exp(-draws @ row))).mean(), abs=0.02)  # 6 standard errors
-    plugged = 1 / (1 + np.exp(-(far @ fitted.coef_[0] + fitted.intercept_[0])))
-    assert abs(averaged - 0.5) < abs(plugged[0] - 0.5)
+    reading = fitted.posterior_.predictor or fitted.posterior_
+    row = np.append(far[0], float(reading.model.constant))
+    each = 1 / (1 + np.exp(-reading.sample(20_000, dc.SeededSource(1)) @ row))
+    error = 6 * each.std() / np.sqrt(len(each))
+    assert averaged == pytest.approx(each.mean(), abs=error)
+    plugged = 1 / (1 + np.exp(-reading.mean() @ row))
+    assert abs(averaged - 0.5) + error < abs(plugged - 0.5)
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.learn.generalized import GeneralizedLinearRegression, PoissonRegression
     from discreet.learn.linear import LinearRegression
     from discreet.learn.logistic import LogisticRegression
 
-__all__ = ["LinearRegression", "LogisticRegression"]
+__all__ = ["GeneralizedLinearRegression", "LinearRegression", "LogisticRegression", "PoissonRegression"]
 
-_HOME = {"LinearRegression": "linear", "LogisticRegression": "logistic"}
+_HOME = {
+    "GeneralizedLinearRegression": "generalized",
+    "LinearRegression": "linear",
+    "LogisticRegression": "logistic",
+    "PoissonRegression": "generalized",
+}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - an estimator

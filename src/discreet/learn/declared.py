@@ -123,6 +123,12 @@ def one_answer_each(y: ArrayLike, records: int) -> Any:  # noqa: ANN401 - an arr
     return answers
 
 
+def refuse_texts(y: Any) -> None:  # noqa: ANN401
+    """Refuse answers that are no numbers by their type alone."""
+    if y.dtype.kind not in NUMERIC:
+        raise TypeError("y must have a numeric type; a column of objects may hold anything")
+
+
 def _array(values: Any, name: str) -> Any:  # noqa: ANN401
     try:
         return np.asarray(values)

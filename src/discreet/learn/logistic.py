@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.inference.conjugate import posterior
-from discreet.inference.draws import released
-from discreet.learn.declared import Scale, names_of, norm_of
-from discreet.learn.one_vs_rest import answers, composed, fits, probabilities, shares
-from discreet.learn.private import PrivateEstimator, array
-from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.learn.declared import Scale
+from discreet.learn.one_vs_rest import answers, probabilities
+from discreet.learn.private import array
+from discreet.learn.regression import PrivateRegression
 from discreet.models.generalized_linear import BayesianLogisticRegression
-from discreet.models.regression_values import VALUES
-from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
-from discreet.privatise import refuse_strangers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @final
-class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[misc]
     """P(class | x) averaged over a private posterior of the weights, w ~ N(0, (radius²/d)I) a priori.
 
     Public, and never read from the data: `classes`, all labels that may occur (a row with another counts for
@@ -84,26 +78,10 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     def _fit(self, x: Floats, y: Any, target: Guarantee, source: Source) -> None:  # noqa: ANN401
         classes, scale = self._classes(), Scale.of(self.bounds, x.shape[1])
         models = self._models(classes, scale)
-        ready = self._calibrated(models[0], None if target.relation is ADD_REMOVE else len(x), target)
-        own = composed(ready.guarantee, len(models), target)
-        count = {"count": len(x)} if target.relation is ADD_REMOVE else {}
-
-        each = [replace(ready, model=model) for model in models]
-
-        def encode() -> list[Any]:
-            scaled, value = scale(x), VALUES[ready.reads]
-            return [value(m, scaled, a) for m, a in zip(models, answers(y, classes), strict=True)]
-
-        def draw(values: list[Any]) -> list[Any]:
-            drawn = [m.release(v, source, **count) for m, v in zip(each, values, strict=True)]
-            return [released(d, m, several=False) for d, m in zip(drawn, models, strict=True)]
-
-        self.released_: tuple[Any, ...] = tuple(self._paid(own, target, encode, draw))
-        self.classes_, self.guarantee_, self.mechanism_ = classes, own, ready
-        self.target_, self.seeded_, self._scale = target, source.seeded, scale
-        posteriors = tuple(posterior(value) for value in self.released_)
+        posteriors = self._posteriors(models, scale, x, lambda: answers(y, classes), target, source)
+        self.classes_ = classes
         self.posterior_ = posteriors[0] if len(posteriors) == 1 else posteriors
-        self._weights(posteriors)
+        self.coef_, self.intercept_ = map(array, self._weights(posteriors))
 
     def _classes(self) -> Any:  # noqa: ANN401 - an array of labels
         declared = [] if self.classes is None else list(self.classes)
@@ -118,46 +96,9 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         return labels
 
     def _models(self, classes: Any, scale: Scale) -> list[BayesianLogisticRegression]:  # noqa: ANN401
-        names = names_of(self)
-        answer = "y" if "y" not in names else "_".join(("y", *names))
-        plain = classes.tolist()
+        plain, declared = classes.tolist(), self._declared(scale)
         labels = [tuple(plain)] if len(plain) == 2 else [(f"not {label}", label) for label in plain]
-        return [
-            BayesianLogisticRegression(
-                answer,
-                names,
-                norm_of(self.norm, scale),
-                self.radius,
-                intercept=bool(self.intercept),
-                labels=pair,
-                design=scale.design(names),
-            )
-            for pair in labels
-        ]
-
-    def _calibrated(self, model: BayesianLogisticRegression, n: int | None, target: Guarantee) -> Any:  # noqa: ANN401
-        """Find the knob for the first of the shares that can be met."""
-        if self.mechanism not in OF_REGRESSIONS:
-            raise ValueError(
-                f"no mechanism for a regression is called {self.mechanism!r}; there are "
-                f"{', '.join(OF_REGRESSIONS)}"
-            )
-        kind: Any = MECHANISMS[OF_REGRESSIONS[self.mechanism]]
-        refuse_strangers(self.mechanism, kind.calibrate, self.options or {})
-        refusals = []
-        for share in shares(target, fits(len(self.classes or ())), self.mechanism):
-            try:
-                return kind.calibrate(model, n=n, target=share, **(self.options or {}))
-            except (Unreachable, NotProved) as error:
-                refusals.append(error)
-        raise refusals[-1]
-
-    def _weights(self, posteriors: tuple[Any, ...]) -> None:
-        """Rewrite E w in units of the columns as given; rows longer than norm are scaled down first."""
-        means, d = np.array([p.mean() for p in posteriors]), self.n_features_in_
-        coefficients, shift = zip(*(self._scale.unscaled(w[:d]) for w in means), strict=True)
-        constant = means[:, d:].sum(axis=1) * float(posteriors[0].model.constant)
-        self.coef_, self.intercept_ = array(coefficients), array(constant + np.array(shift))
+        return [BayesianLogisticRegression(**declared, labels=pair) for pair in labels]
 
     # ── predict ──
     def predict_proba(self, X: ArrayLike) -> Floats:

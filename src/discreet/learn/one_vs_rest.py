@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     Labels = NDArray[Any]
 
 
-def fits(classes: int) -> int:
-    """How many regressions tell K classes apart: one for two, else K."""
-    return 1 if classes == 2 else classes
-
-
 FEW = 5  # fits up to which objective perturbation does better with (ε/K, δ/K), whose λ is smaller
 
 

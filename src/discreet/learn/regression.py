@@ -1,0 +1,101 @@
+"""What estimators of generalised linear models share: fits to the same rows, by name, paid for once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.inference.conjugate import posterior
+from discreet.inference.draws import released
+from discreet.learn.declared import Scale, names_of, norm_of
+from discreet.learn.one_vs_rest import composed, shares
+from discreet.learn.private import PrivateEstimator
+from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.models.regression_values import VALUES
+from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
+from discreet.privatise import refuse_strangers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.models.margin_losses import Floats
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.sampling.source import Source
+
+
+class PrivateRegression(PrivateEstimator):
+    """Weights of one or several regressions on the same rows, released together."""
+
+    norm: Any
+    bounds: Any
+    radius: Any
+    intercept: Any
+    mechanism: Any
+    options: Any
+
+    def _declared(self, scale: Scale) -> dict[str, Any]:
+        """Return what every model here is told: its columns, their length, the prior."""
+        names = names_of(self)
+        return {
+            "target": "y" if "y" not in names else "_".join(("y", *names)),
+            "features": names,
+            "norm": norm_of(self.norm, scale),
+            "radius": self.radius,
+            "intercept": bool(self.intercept),
+            "design": scale.design(names),
+        }
+
+    def _posteriors(  # noqa: PLR0917 - what a fit is made of
+        self,
+        models: list[Any],
+        scale: Scale,
+        x: Floats,
+        answers: Callable[[], list[Floats]],
+        target: Guarantee,
+        source: Source,
+    ) -> tuple[Any, ...]:
+        """Calibrate for the first model, pay for all at once, then look and draw for each."""
+        private = target.relation is ADD_REMOVE
+        ready = self._calibrated(models[0], None if private else len(x), target, len(models))
+        own, count = composed(ready.guarantee, len(models), target), {"count": len(x)} if private else {}
+        each = [replace(ready, model=model) for model in models]
+
+        def encode() -> list[Any]:
+            scaled, value = scale(x), VALUES[ready.reads]
+            return [value(m, scaled, a) for m, a in zip(models, answers(), strict=True)]
+
+        def draw(values: list[Any]) -> list[Any]:
+            drawn = [m.release(v, source, **count) for m, v in zip(each, values, strict=True)]
+            return [released(d, m, several=False) for d, m in zip(drawn, models, strict=True)]
+
+        self.released_: tuple[Any, ...] = tuple(self._paid(own, target, encode, draw))
+        self.guarantee_, self.mechanism_, self.target_ = own, ready, target
+        self.seeded_, self._scale = source.seeded, scale
+        return tuple(posterior(value) for value in self.released_)
+
+    def _calibrated(self, model: GeneralizedLinear, n: int | None, target: Guarantee, fits: int) -> Any:  # noqa: ANN401
+        """Find the knob for the first of the shares that can be met."""
+        if self.mechanism not in OF_REGRESSIONS:
+            raise ValueError(
+                f"no mechanism for a regression is called {self.mechanism!r}; there are "
+                f"{', '.join(OF_REGRESSIONS)}"
+            )
+        kind: Any = MECHANISMS[OF_REGRESSIONS[self.mechanism]]
+        refuse_strangers(self.mechanism, kind.calibrate, self.options or {})
+        refusals = []
+        for share in shares(target, fits, self.mechanism):
+            try:
+                return kind.calibrate(model, n=n, target=share, **(self.options or {}))
+            except (Unreachable, NotProved) as error:
+                refusals.append(error)
+        raise refusals[-1]
+
+    def _weights(self, posteriors: tuple[Any, ...]) -> tuple[Floats, Floats]:
+        """Rewrite E w in units of the columns as given; rows longer than norm are scaled down first."""
+        means, d = np.array([p.mean() for p in posteriors]), self.n_features_in_
+        coefficients, shift = zip(*(self._scale.unscaled(w[:d]) for w in means), strict=True)
+        constant = means[:, d:].sum(axis=1) * float(posteriors[0].model.constant)
+        return np.array(coefficients), constant + np.array(shift)
