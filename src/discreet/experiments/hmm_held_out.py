@@ -1,7 +1,9 @@
 """Held-out log-likelihood of the hidden Markov model against ε: noisy counts, OPS and no privacy [F16 §6].
 
-Every method gets the whole ε. Noisy counts split it evenly over the five features and are read twice, as if
-exact and with the law of their noise. OPS spends it on a planned number of Gibbs sweeps.
+As there, a tenth of the pairs (region, month) is held out at random: their records are taken out before any
+release, no fit reads those cells, and their states come from their neighbours. Every method gets the whole ε.
+Noisy counts split it evenly over the five features and are read twice, as if exact and with the law of their
+noise. OPS spends it on a planned number of Gibbs sweeps, and its final sample is read.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ import numpy as np
 
 from discreet.datasets.event_log import CHAIN, FEATURES, STEP
 from discreet.inference.hmm import fit
-from discreet.inference.hmm_posterior import HiddenMarkovPosterior
+from discreet.inference.hmm_private import read
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
-from discreet.mcmc.plan import calibrate
+from discreet.mcmc.plan import Plan, calibrate
+from discreet.mcmc.run import run
 from discreet.mechanisms.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.privacy.guarantees import PureDP
@@ -29,15 +32,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.datasets.event_log import EventLog
+    from discreet.inference.hmm_posterior import HiddenMarkovPosterior
     from discreet.sampling.source import Source
 
-HELD_OUT = 0.1  # of the records, at random
+HELD_OUT = 0.1  # of the cells (region, month), at random
 READINGS = ("noise_aware", "naive")
 TITLES = (
     "states",
     "method",
     "epsilon",
     "split",
+    "cells_held_out",
     "records_held_out",
     "log_likelihood_per_record",  # of the likeliest chain
     "lowest_chain",
@@ -60,28 +65,40 @@ class Effort:
     burn: int
     sweeps: int
     private_sweeps: int  # of OPS, each of which costs
+    private_kept: int  # of them are read, the last ones; F16 reads the final sample
 
 
-FULL = Effort((0.1, 0.3, 1.0, 3.0, 10.0), 10, 10, 2, 75, 75, 5)
-QUICK = Effort((1.0,), 1, 10, 2, 4, 8, 1)
+FULL = Effort((0.1, 0.3, 1.0, 3.0, 10.0), 10, 10, 4, 75, 75, 5, 1)
+QUICK = Effort((1.0,), 1, 10, 2, 4, 8, 1, 1)
 
 
 @final
 @dataclass(frozen=True)
 class Split:
-    """One random division of the records, counted."""
+    """One random division of the cells, counted."""
 
     index: int
     train: NDArray[np.int64]
     test: NDArray[np.int64]
     records: int
     held_out: int
+    missing: NDArray[np.bool_]  # (regions, months): the cells held out
 
     @classmethod
     def of(cls, log: EventLog, index: int, seed: int) -> Split:
-        held = np.random.default_rng([seed, index]).random(len(log)) < HELD_OUT
+        """Hold out a uniform random tenth of all pairs (region, month), whether they have records or not."""
+        shape = (log.sizes[CHAIN], log.sizes[STEP])
+        order = np.random.default_rng([seed, index]).permutation(shape[0] * shape[1])
+        missing = (order < round(HELD_OUT * order.size)).reshape(shape)
+        held = missing[log.codes[CHAIN], log.codes[STEP]]
         held_out = int(held.sum())
-        return cls(index, log.counts(~held), log.counts(held), len(log) - held_out, held_out)
+        return cls(index, log.counts(~held), log.counts(held), len(log) - held_out, held_out, missing)
+
+    @classmethod
+    def none(cls, log: EventLog) -> Split:
+        """All records, nothing held out."""
+        shape = (log.sizes[CHAIN], log.sizes[STEP])
+        return cls(0, log.counts(), log.counts(), len(log), len(log), np.zeros(shape, dtype=bool))
 
 
 def model_of(log: EventLog, states: int) -> HiddenMarkov:
@@ -110,7 +127,8 @@ def rows(log: EventLog, seed: int, effort: Effort) -> Iterator[tuple[object, ...
         model = model_of(log, states)
         draws = _source(seed, index, states, method, epsilon)
         found = METHODS[method](split, model, epsilon, effort, draws)
-        yield (states, method, epsilon, index, split.held_out, *summary(found, split), *_chains(found))
+        held = int(split.missing.sum()), split.held_out
+        yield (states, method, epsilon, index, *held, *summary(found, split), *_chains(found))
 
 
 def _source(seed: int, split: int, states: int, method: str, epsilon: float) -> Source:
@@ -142,32 +160,37 @@ def exact(
 ) -> HiddenMarkovPosterior:
     """Without privacy."""
     _ = epsilon
-    return _fit(split.train, model, "exact", effort, source)
+    return _fit(split.train, split, model, "exact", effort, source)
 
 
 def noisy(reading: str) -> Callable[..., HiddenMarkovPosterior]:
     """Discrete Laplace noise on all cells, ε split evenly over the features; then one of the readings."""
 
-    def read(
+    def fitted(
         split: Split, model: HiddenMarkov, epsilon: float, effort: Effort, source: Source
     ) -> HiddenMarkovPosterior:
         mechanism = NoisyCounts.calibrate(model, n=split.records, target=PureDP(epsilon))
-        return _fit(mechanism.release(split.train, source), model, reading, effort, source)
+        return _fit(mechanism.release(split.train, source), split, model, reading, effort, source)
 
-    return read
+    return fitted
 
 
 def ops(
     split: Split, model: HiddenMarkov, epsilon: float, effort: Effort, source: Source
 ) -> HiddenMarkovPosterior:
-    """Run truncated, tempered Gibbs on the exact counts; one chain, for a second would cost as much again."""
+    """Run truncated, tempered Gibbs on the exact counts; one chain, for a second would cost as much again.
+
+    Cells held out have no records left: nothing of them is read, and their states follow their neighbours.
+    """
     steps = effort.private_sweeps if model.states > 1 else 1
-    kernel: Any = calibrate(HiddenMarkovGibbs(model), steps=steps, chains=1, target=PureDP(epsilon))
-    return private_chain(kernel, model, model.by_cell(split.train), steps, source)
+    kernel = calibrate(HiddenMarkovGibbs(model), steps=steps, chains=1, target=PureDP(epsilon))
+    made = run(Plan(kernel, steps, 1), split.train, source=source)
+    return read(made, burn=max(steps - effort.private_kept, 0), missing=split.missing)
 
 
-def _fit(
+def _fit(  # noqa: PLR0917 - what a method gets, and what it read
     counts: Any,  # noqa: ANN401 - a release, or exact counts
+    split: Split,
     model: HiddenMarkov,
     reading: str,
     effort: Effort,
@@ -178,33 +201,12 @@ def _fit(
         counts,
         model,
         reading=reading,
+        missing=split.missing,
         chains=chains,
         burn=effort.burn,
         sweeps=effort.sweeps,
         source=source,
         progress=False,
-    )
-
-
-def private_chain(
-    kernel: HiddenMarkovGibbs, model: HiddenMarkov, counts: NDArray[np.int64], steps: int, source: Source
-) -> HiddenMarkovPosterior:
-    """Read the later half of a private chain's states as draws, as one reads any chain."""
-    states = [kernel.init(source)]
-    for _ in range(steps):
-        states.append(kernel.step(states[-1], counts, source))
-    kept = np.stack(states[1 + steps // 2 :])
-    z = kept[:, : kernel.places].astype(np.int16)
-    theta = kept[:, kernel.places :].reshape(len(kept), model.states, -1)
-    return HiddenMarkovPosterior.of(
-        model=model,
-        reading="one posterior sample",
-        kernel=kernel.name,
-        z=z[None],
-        theta=theta[None],
-        transitions=np.zeros((1, len(kept), model.states + 1, model.states)),
-        log_joint=np.zeros((1, len(kept))),  # private, and not released
-        warm_up=0,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.datasets.event_log import FEATURES
+from discreet.experiments.hmm_held_out import TITLES
 from discreet.experiments.hmm_states import EPSILON, SHOWN, STATES
 from discreet.experiments.thesis_figure import COLOURS, finish, legend_beside, new_figure
 
@@ -98,26 +99,31 @@ def held_out(log: EventLog, rows: Sequence[Sequence[Any]], path: Path) -> Path:
     """Mean ± sd over splits against ε, and below it how far the chains of a fit agree."""
     figure = new_figure(9.4, 7.4)
     likelihood, agree = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1.3))
-    most = max(int(row[0]) for row in rows)
+    fits = [dict(zip(TITLES, row, strict=True)) for row in rows]
+    most = max(int(fit["states"]) for fit in fits)
     for states, style in ((most, "-o"), (1, "--s")):
         name = f"{states} states" if states > 1 else "1 state (naive Bayes)"
         for method, ink in INKS.items():
-            mine = [row for row in rows if row[0] == states and row[1] == method]
+            mine = [fit for fit in fits if fit["states"] == states and fit["method"] == method]
             _curve(likelihood, mine, ink, style, f"{SHOWN[method]}, {name}")
-            if states == most and int(mine[0][8]) > 1:
+            if states == most and int(mine[0]["chains"]) > 1:
                 _agreement(agree, mine, ink)
-    splits = len({row[3] for row in rows})
-    likelihood.set_ylabel(f"held-out log-likelihood a record\n(mean ± sd over {splits} splits)")
+    splits = len({fit["split"] for fit in fits})
+    likelihood.set_ylabel(f"log-likelihood of a record of cells held out\n(mean ± sd over {splits} splits)")
     likelihood.set_title(f"{log.origin}\nbars are splits, shaded is from worst to best chain", fontsize=9)
     agree.set(xscale="log", xlabel="total ε (pure DP, substitution)", ylim=(0, 1.05))
-    agree.set_ylabel("cells on which\ntwo chains agree\n(each split)")
+    agree.set_ylabel("least share of cells\non which two chains\nagree (each split)")
     legend_beside(figure, likelihood)
     return finish(figure, path)
 
 
-def _curve(axes: Any, rows: Sequence[Sequence[Any]], ink: str, style: str, label: str) -> None:  # noqa: ANN401
-    epsilons = sorted({float(row[2]) for row in rows})
-    each = [np.array([row[5:8] for row in rows if row[2] == epsilon], dtype=float) for epsilon in epsilons]
+def _curve(axes: Any, fits: Sequence[dict[str, Any]], ink: str, style: str, label: str) -> None:  # noqa: ANN401
+    epsilons = sorted({float(fit["epsilon"]) for fit in fits})
+    scores = ("log_likelihood_per_record", "lowest_chain", "highest_chain")
+    each = [
+        np.array([[fit[name] for name in scores] for fit in fits if fit["epsilon"] == epsilon])
+        for epsilon in epsilons
+    ]
     mean = np.array([values[:, 0].mean() for values in each])
     sd = np.array([values[:, 0].std(ddof=min(1, len(values) - 1)) for values in each])
     if math.isinf(epsilons[0]):
@@ -128,8 +134,8 @@ def _curve(axes: Any, rows: Sequence[Sequence[Any]], ink: str, style: str, label
     axes.fill_between(epsilons, low, high, color=ink, alpha=0.15, lw=0)
 
 
-def _agreement(axes: Any, rows: Sequence[Sequence[Any]], ink: str) -> None:  # noqa: ANN401
-    shares = [(float(row[2]), float(row[10])) for row in rows]
+def _agreement(axes: Any, fits: Sequence[dict[str, Any]], ink: str) -> None:  # noqa: ANN401
+    shares = [(float(fit["epsilon"]), float(fit["least_agreement"])) for fit in fits]
     if math.isinf(shares[0][0]):
         axes.axhline(float(np.mean([share for _, share in shares])), color=ink, lw=1.3)
         return

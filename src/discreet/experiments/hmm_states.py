@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 EPSILON = 5.0  # of F16 §6, over all five features together
 STATES = (2, 3)
 SHOWN = {"exact": "no privacy", "noise_aware": "noise-aware", "naive": "naive", "ops": "OPS"}
-FULL = Effort((EPSILON,), 1, 0, 4, 150, 150, 10)
-QUICK = Effort((EPSILON,), 1, 0, 2, 4, 8, 1)
+FULL = Effort((EPSILON,), 1, 0, 4, 150, 150, 10, 5)
+QUICK = Effort((EPSILON,), 1, 0, 2, 4, 8, 1, 1)
 EMISSION_TITLES = (
     "states",
     "method",
@@ -73,7 +73,7 @@ class Found:
 
 def fits(log: EventLog, seed: int, effort: Effort) -> Iterator[Found]:
     """Every method on all records, for each number of states; no privacy first, which names the states."""
-    everything = Split(0, log.counts(), log.counts(), len(log), len(log))
+    everything = Split.none(log)
     for states in STATES:
         model, reference = model_of(log, states), None
         for method in SHOWN:

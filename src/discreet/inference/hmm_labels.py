@@ -75,7 +75,7 @@ def overlap(chains: NDArray[Any], states: int) -> NDArray[np.float64]:
 
     S independent draws put a chain (1 − Σ p²)/2S from its law: its halves are 4 times that apart.
     """
-    laws, half = [chances(z, states) for z in chains], chains.shape[1] // 2
+    laws, half = [chances(z, states) for z in chains], max(chains.shape[1] // 2, 1)
     own = [apart(chances(z[:half], states), chances(z[-half:], states)) for z in chains]
     shared = np.ones((len(laws), len(laws)))
     for i, j in zip(*np.tril_indices(len(laws), -1), strict=True):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from math import lcm
 from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
@@ -165,15 +166,19 @@ class HiddenMarkovGibbs(Kernel):
             z = self._scan(z, self._scores(state, counts), source)
         return np.concatenate([z.astype(np.float64), self._tables(z, counts, source)])
 
+    @cached_property
+    def per_unit(self) -> tuple[tuple[int, ...], Fraction]:
+        """Whole a_d and one fraction with w_d UNIT/T = a_d·fraction: sums over records stay whole."""
+        common = lcm(*(w.denominator for w in self.weights))
+        return tuple(int(w * common) for w in self.weights), UNIT / (self.heat * common)
+
     def _scores(self, state: State, counts: Counts) -> NDArray[np.object_]:
-        """Σ_d w_d Σ_j n_cdj ln θ_kdj in whole units, (cell, state): exact."""
+        """Σ_d a_d Σ_j n_cdj ln θ_kdj in whole units, (cell, state): exact integers, `per_unit` apart."""
         theta = state[self.places :].reshape(self.model.states, -1)
         units = np.array(in_units(np.log(theta)), dtype=object).reshape(theta.shape)
-        whole = counts.astype(object)
-        each = [
-            w * (whole[:, part] @ units[:, part].T) for w, part in zip(self.weights, self.parts, strict=True)
-        ]
-        return np.asarray(sum(each))
+        for whole, part in zip(self.per_unit[0], self.parts, strict=True):
+            units[:, part] *= whole
+        return np.asarray(counts.astype(object) @ units.T)
 
     def _scan(self, z: NDArray[np.int64], scores: NDArray[np.object_], source: Source) -> NDArray[np.int64]:
         paths = z.reshape(self.model.chains, self.model.steps).copy()
@@ -181,11 +186,17 @@ class HiddenMarkovGibbs(Kernel):
         for r, t in np.ndindex(paths.shape):
             moved(moves, paths[r], t, -1)
             prior = in_units(self.log_prior(moves, paths[r], t))
-            score = scores[r * self.model.steps + t]
-            weights = [p * UNIT + s * UNIT / self.heat for p, s in zip(prior, score, strict=True)]
+            weights = self.log_weights(prior, scores[r * self.model.steps + t])
             paths[r, t] = exact.categorical(source, weights, 1)[0]
             moved(moves, paths[r], t, 1)
         return paths.reshape(-1)
+
+    def log_weights(self, prior: list[int], score: NDArray[np.object_]) -> list[Fraction]:
+        """Log p(z_t = k | the rest) up to a constant, exactly: prior in units and score in `per_unit`."""
+        each = self.per_unit[1]
+        one = UNIT.numerator * each.denominator, each.numerator * UNIT.denominator
+        whole = UNIT.denominator * each.denominator
+        return [Fraction(p * one[0] + s * one[1], whole) for p, s in zip(prior, score, strict=True)]
 
     def log_prior(self, moves: NDArray[np.int64], path: NDArray[np.int64], t: int) -> NDArray[np.float64]:
         """Log p(z_t = k | all other states), transitions integrated out; no record is read.
