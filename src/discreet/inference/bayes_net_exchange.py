@@ -72,7 +72,7 @@ def urn(many: int, few: int, m: int, a: float, b: float) -> float:
     return target + chosen - math.lgamma(many - m + 1.0) - math.lgamma(few + m + 1.0)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def shift(cell: int, step: float, residual: Floats, sharpness: float, squared: bool) -> float:
     """Add `step` to a count; return what that does to ln η."""
     gain = log_gain(residual[cell], step, sharpness, squared)

@@ -5,6 +5,9 @@
 [Ju, Awan, Gong, Rao 2022, Alg. 1] A record is proposed anew from p(x|θ), so that only the noise is left in
 the ratio: accept with min(1, η(ŷ − N')/η(ŷ − N)), which an ε-private release bounds below by e^−ε. In every
 state the tables are margins of the same records, so what one of them says about another is used.
+
+Small functions are inlined before compilation: called, each would count references to every array of Layout
+and Noise, which takes longer than their work.
 """
 
 from __future__ import annotations
@@ -46,14 +49,14 @@ class Noise(NamedTuple):
     reach: Integers  # how many records a move of many takes at most, by node
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def copy(target: Codes, values: Codes) -> None:
     """target[:] = values, which alone would take numba seconds to compile."""
     for v in range(target.size):
         target[v] = values[v]
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def row_of(layout: Layout, codes: Codes, v: int) -> int:
     """Find where the row of v begins that a record's parents select."""
     row = layout.start[v]
@@ -62,7 +65,7 @@ def row_of(layout: Layout, codes: Codes, v: int) -> int:
     return row
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def pick(chances: Floats, row: int, size: int) -> int:
     """Draw j with probability θ_j; `chances` are θ summed along each row."""
     low, high = 0, size - 1
@@ -76,7 +79,7 @@ def pick(chances: Floats, row: int, size: int) -> int:
     return low
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def propose(chances: Floats, layout: Layout, codes: Codes, cells: Integers) -> None:
     """Draw x ~ p(x|θ), parents before children."""
     for v in range(layout.size.size):
@@ -85,14 +88,14 @@ def propose(chances: Floats, layout: Layout, codes: Codes, cells: Integers) -> N
         cells[v] = row + codes[v]
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def locate(layout: Layout, codes: Codes, cells: Integers) -> None:
     """Find the cell of each table that a record falls into."""
     for v in range(layout.size.size):
         cells[v] = row_of(layout, codes, v) + codes[v]
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def log_gain(residual: float, step: float, sharpness: float, squared: bool) -> float:
     """Return ln η(r − step) − ln η(r): what a count that grows by `step` does to the noise."""
     after = residual - step
@@ -101,12 +104,12 @@ def log_gain(residual: float, step: float, sharpness: float, squared: bool) -> f
     return sharpness * (abs(residual) - abs(after))
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def accepts(gain: float) -> bool:
     return gain >= 0.0 or math.log(np.random.random()) < gain
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def replaced(old: Integers, new: Integers, residual: Floats, noise: Noise) -> bool:
     """Decide a replacement and, where accepted, move it; residuals are ŷ − N."""
     gain = 0.0
@@ -122,7 +125,7 @@ def replaced(old: Integers, new: Integers, residual: Floats, noise: Noise) -> bo
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def resized(cells: Integers, step: float, residual: Floats, noise: Noise) -> bool:
     """Decide whether one record is added (step 1) or removed (−1), under a flat prior on n."""
     gain = 0.0
@@ -139,10 +142,13 @@ def resized(cells: Integers, step: float, residual: Floats, noise: Noise) -> boo
 def sweep(
     codes: Codes, n: int, fixed: bool, residual: Floats, chances: Floats, layout: Layout, noise: Noise
 ) -> tuple[int, float]:
-    """Visit n/SHARE random records; return n and the share of moves accepted."""
+    """Visit n/SHARE random records; return n and the share of moves accepted.
+
+    Where n is private, of its most: a number of moves that grew with n would leave another law of n behind.
+    """
     nodes = layout.size.size
     drawn, new, old = np.empty(nodes, np.int32), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
-    accepted, moves = 0, n // SHARE + 1
+    accepted, moves = 0, codes.shape[0] // SHARE + 1
     for _ in range(moves):
         u = 0.0 if fixed else np.random.random()
         if u < REPLACE and n > 0:
