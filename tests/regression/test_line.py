@@ -17,6 +17,9 @@ from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
 from discreet.mechanisms.regression_draw import DiffusedRegression
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
+from discreet.planning import split
+from discreet.privacy.composition import compose
+from discreet.privacy.filters import Overspent
 from discreet.privacy.grouping import per_draw, per_row
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.guarantees import ApproxDP, GaussianDP
@@ -236,6 +239,53 @@ def test_counts_and_declared_losses(rows, ledgers, tmp_path):
         assert "depend on?" in report(loaded)
     with pytest.raises(ValueError, match="declare it again"):
         privatise(table, loaded.model, target=target, ledger=ledgers[SUBSTITUTE])
+
+
+POISSON = GeneralizedLinear("stays", ("age",), norm=1, radius=3, loss=ClippedPoisson(8))
+
+
+@pytest.mark.parametrize("name", [name for name in OF_REGRESSIONS if name != "objective_perturbation"])
+def test_counts_by_every_mechanism_that_takes_them(name, rows, ledgers):
+    """The default is above; polynomial statistics are of labels, and say so before anything is paid."""
+    direct = name == "direct"  # it has no knob, and takes steps in proportion to the rows
+    table = Table.open(rows.head(200) if direct else rows, schema=SCHEMA)
+    target = ApproxDP(2000, 1e-6) if direct else ApproxDP(4, 1e-6)
+    ask = {"mechanism": name, "target": target, "ledger": ledgers[SUBSTITUTE], "source": SeededSource(1)}
+    if name == "polynomial_statistics":
+        with pytest.raises(ValueError, match=r"know the logistic loss.*choose objective_perturbation"):
+            privatise(table, POISSON, **ask)
+        assert not any(entry.kind == "charge" for entry in ledgers[SUBSTITUTE].history())
+        return
+    release = privatise(table, POISSON, **ask)
+    assert release.mechanism == OF_REGRESSIONS[name]
+    assert release.guarantee <= target
+    assert release.posterior.mean()[0] > 0.3  # 1 in truth; by a prior of deviation 2, the seed fixed
+    young, old = release.posterior.probability_of({"age": [5, 95]})
+    assert 0 < young < old <= 8
+
+
+def test_classes_one_against_the_rest_cost_together_what_one_budget_holds(rows, tmp_path):
+    """K fits at μ/√K compose to μ: the ledger admits K and no further one [DRS22 Cor. 3.3]."""
+    bands = ["below 33", "33 to 66", "from 66"]
+    table = Table.open(rows, schema=SCHEMA).derive(band=col("age").cut([33, 66]))
+    parts = split(GaussianDP(2), bands)
+    assert all(float(part.mu) == pytest.approx(2 / 3**0.5) for part in parts.values())
+    with Ledger.open(tmp_path / "three.db", budget=GaussianDP(2)) as ledger:
+
+        def fit(band):
+            each = table.derive(own=col("band") == band)
+            model = BayesianLogisticRegression("own", ("age", "ward"), norm=1.5, radius=5)
+            by = {"mechanism": "polynomial_statistics", "source": SeededSource(bands.index(band))}
+            return privatise(each, model, target=parts[band], ledger=ledger, **by)
+
+        fits = [fit(band) for band in bands]
+        with pytest.raises(Overspent):
+            fit(bands[0])
+    assert compose(*(release.guarantee for release in fits)) <= GaussianDP(2)
+    assert "own = " in fits[0].selection
+    seen = {"age": [5, 95], "ward": ["A", "A"]}
+    each = np.array([release.posterior.probability_of(seen) for release in fits])
+    assert each.argmax(axis=0).tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("name", ["objective_perturbation", "polynomial_statistics", "tuned"])
