@@ -18,6 +18,7 @@ from discreet.release_json import digest, model_to_json, release_to_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from discreet.privacy.certified import Exact
     from discreet.release import Release
 
 __all__ = ["certificate", "certificate_text", "in_words"]
@@ -109,7 +110,7 @@ def _protected(release: Release) -> Json:
 
 def _promised(release: Release) -> Json:
     own, target = release.guarantee, release.target
-    deltas = sorted({*DELTAS, *_own_delta(target)}, reverse=True)
+    deltas: dict[float, Exact] = {**{d: d for d in DELTAS}, **_own_delta(target)}
     return {
         "guarantee": to_json(own),
         "guarantee_words": in_words(own),
@@ -117,8 +118,8 @@ def _promised(release: Release) -> Json:
         "target_words": in_words(target),
         "pure_epsilon": _least(release, lambda g: g.epsilon(0)),
         "epsilon_at_delta": [
-            {"delta": d, "epsilon": _least(release, lambda g, d=d: g.epsilon(d))}  # type: ignore[misc]
-            for d in deltas
+            {"delta": d, "epsilon": _least(release, lambda g, d=d: g.epsilon(deltas[d]))}  # type: ignore[misc]
+            for d in sorted(deltas, reverse=True)
         ],
         "renyi": [
             {"order": a, "epsilon": _least(release, lambda g, a=a: g.renyi(a))}  # type: ignore[misc]
@@ -131,10 +132,10 @@ def _promised(release: Release) -> Json:
     }
 
 
-def _own_delta(target: Guarantee) -> set[float]:
-    """δ of an (ε, δ) target, so that what was asked for is among the answers."""
-    slack = float(target.disclosure()[0])
-    return {slack} if 0 < slack < 1 else set()
+def _own_delta(target: Guarantee) -> dict[float, Exact]:
+    """δ of an (ε, δ) target by its double, to ask at exactly it: a double below it costs more ε."""
+    slack = target.disclosure()[0]
+    return {float(slack): slack} if 0 < slack < 1 else {}
 
 
 def _least(release: Release, ask: Callable[[Guarantee], float]) -> float | None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -87,6 +88,15 @@ def test_every_notion_is_the_guarantees_own_answer(pure, gaussian, drawn):
     assert pure.certificate()["promised"]["pure_epsilon"] == 1
     assert gaussian.certificate()["promised"]["pure_epsilon"] is None
     assert drawn.certificate()["promised"]["renyi_order_limit"] == drawn.guarantee.order_limit
+
+
+def test_at_the_targets_exact_delta_no_more_than_the_target_is_promised(memory, ledger, smokers):
+    """The double nearest to 10⁻⁶ lies below it, where the Gaussian's own ε is 0.5000000000000207."""
+    target = ApproxDP(Fraction(1, 2), Fraction(1, 10**6))  # as the command reads approx:0.5,1e-6
+    release = privatise(memory(smokers), MODEL, target=target, noise="gaussian", ledger=ledger)
+    assert release.guarantee.epsilon(1e-6) > 0.5
+    rows = {row["delta"]: row["epsilon"] for row in release.certificate()["promised"]["epsilon_at_delta"]}
+    assert rows[1e-6] <= 0.5
 
 
 def none_if_infinite(x):

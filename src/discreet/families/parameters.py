@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
 
 
-def rational(x: Exact, *, what: str, positive: bool = True) -> Fraction:
+PRIOR = "the prior must be normalizable and public"
+
+
+def rational(x: Exact, *, what: str, positive: bool = True, why: str = PRIOR) -> Fraction:
     """Validate one hyper-parameter and return it exactly; NaN-proof."""
     need = "a finite number above 0" if positive else "a finite number"
-    wrong = f"{what} must be {need}, got {x!r}; the prior must be normalizable and public"
+    wrong = f"{what} must be {need}, got {x!r}; {why}"
     try:
         value = exactly(x)
     except (OverflowError, ValueError):
@@ -69,7 +72,8 @@ class Rational:
     def __set__(self, instance: object, value: Exact) -> None:
         if self.needed and value is None:
             raise ValueError(f"{self.name} is missing: {self.needed}")
-        instance.__dict__[self.name] = rational(value, what=self.name, positive=self.positive)
+        why = self.needed or PRIOR
+        instance.__dict__[self.name] = rational(value, what=self.name, positive=self.positive, why=why)
 
 
 @final

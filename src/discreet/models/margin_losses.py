@@ -20,6 +20,7 @@ from discreet.families.parameters import Rational
 
 Floats = NDArray[np.float64]
 CONSTANT = "privacy rests on it, so it is declared publicly, and holds for every margin and admissible answer"
+UPPER = "counts are clipped to it and privacy rests on it, so it must be public knowledge"
 Margin = Callable[[Floats, Floats], Floats]  # (s, y) ↦ one number a record
 
 
@@ -104,7 +105,7 @@ class ClippedPoisson(MarginLoss):
     """
 
     name: ClassVar[str] = "clipped_poisson"
-    upper: Rational = Rational()  # noqa: RUF009 - a descriptor
+    upper: Rational = Rational(needed=UPPER)  # noqa: RUF009 - a descriptor
 
     @property
     def lipschitz(self) -> Fraction:
