@@ -157,13 +157,19 @@ def predicted(
     tried: Sequence[tuple[str, Mechanism] | None], imagined: Worlds, level: float, reading: str
 ) -> list[RegressionPrediction]:
     """Release, read and judge each in the same worlds; None is the posterior without privacy."""
-    scores = np.array(
-        [
-            [score(_read(named, imagined.model, world, reading), world, level) for named in tried]
-            for world in map(imagined.world, steps(range(imagined.replicates), "imagining"))
-        ]
-    )
-    return [_averaged(named, scores[:, i]) for i, named in enumerate(tried)]
+    scores, cautions = [], []
+    for world in map(imagined.world, steps(range(imagined.replicates), "imagining")):
+        reads = [_read(named, imagined.model, world, reading) for named in tried]
+        scores.append([score(read, world, level) for read in reads])
+        cautions.append([read.caution for read in reads])
+    each = zip(tried, np.array(scores).swapaxes(0, 1), zip(*cautions, strict=True), strict=True)
+    return [_averaged(named, found, _usual(said)) for named, found, said in each]
+
+
+def _usual(cautions: Sequence[str | None]) -> str | None:
+    """Return a caution that half of the results or more would carry: the first of them."""
+    said = [caution for caution in cautions if caution]
+    return said[0] if 2 * len(said) >= len(cautions) and said else None
 
 
 def _read(
@@ -206,7 +212,9 @@ def score(read: Coefficients, world: World, level: float) -> tuple[float, ...]:
     return error, log_loss, square, float(np.mean(high - low)), float(inside.mean())
 
 
-def _averaged(named: tuple[str, Mechanism] | None, scores: Floats) -> RegressionPrediction:
+def _averaged(
+    named: tuple[str, Mechanism] | None, scores: Floats, caution: str | None
+) -> RegressionPrediction:
     """Average over worlds; the errors of each are kept, to compare mechanisms world by world."""
     name, mechanism = ("posterior, not private", None) if named is None else named
     error, log_loss, square, width, coverage = scores.mean(axis=0).tolist()
@@ -223,6 +231,7 @@ def _averaged(named: tuple[str, Mechanism] | None, scores: Floats) -> Regression
         coverage=None if drawn else coverage,
         coverage_se=None if drawn else standard_error(scores[:, 4]),
         errors=tuple(scores[:, 0].tolist()),
+        caution=caution,
     )
 
 

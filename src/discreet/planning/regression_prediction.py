@@ -29,7 +29,8 @@ class RegressionPrediction:
 
     `error` is how often the likelier label is wrong (of a count: the root mean square error of its rate),
     `log_loss` −E ln P(answer), `rms` the root mean square error of a weight. `width` and `coverage` are of
-    credible intervals of the weights, None where one draw is all there is.
+    credible intervals of the weights, None where one draw is all there is; `caution` is what most results
+    would carry.
     """
 
     mechanism: Mechanism | None  # None: no privacy, for comparison
@@ -43,6 +44,7 @@ class RegressionPrediction:
     coverage: float | None
     coverage_se: float | None
     errors: tuple[float, ...]  # of each imagined data set
+    caution: str | None = None
 
     @property
     def replicates(self) -> int:
@@ -103,7 +105,11 @@ class RegressionPlan:
         return next(trusted, self.best).name
 
     def _trusts(self, row: RegressionPrediction) -> bool:
-        return row.coverage is None or row.coverage >= self.level - TRUSTED
+        """Below by more than two standard errors of the simulation is too low."""
+        if row.coverage is None:
+            return True
+        error = 0.0 if row.coverage_se is None else row.coverage_se
+        return not row.coverage + 2 * error < self.level - TRUSTED
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -114,6 +120,7 @@ class RegressionPlan:
             for row in self.rows
             if not self._trusts(row)
         ]
+        low += [f"{row.name}: its result would say: {row.caution}" for row in self.rows if row.caution]
         if self.simulated_n < self.n:
             low.append(
                 f"simulated with n = {self.simulated_n:,}, to be quick: at n = {self.n:,} errors and widths "

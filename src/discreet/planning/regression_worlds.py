@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.inference.public_designs import spherical
 from discreet.models.design import Feature
 from discreet.models.margin_losses import ClippedPoisson, Logistic, MarginLoss
 from discreet.models.regression_records import rows_of
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from discreet.models.margin_losses import Floats
 
 TESTED = 1000  # rows that are predicted in each world
-SPREAD = 0.5  # of the standard design: rows of half the norm
 
 
 @final
@@ -74,9 +74,7 @@ class Worlds:
     def _rows(self, rng: np.random.Generator, size: int) -> Floats:
         if self.rows is not None:
             return np.asarray(self.rows[rng.integers(len(self.rows), size=size)])
-        p = len(self.model.design)
-        spread = SPREAD * float(self.model.norm) / p**0.5
-        return np.asarray(spread * rng.standard_normal((size, p)))
+        return spherical(self.model, size, rng)
 
 
 def worlds(
