@@ -5,9 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
+from discreet.inference import hmm_sweeps
 from discreet.inference.hmm_blocked import backward, blocked, forward, in_log_space, side_by_side
 from discreet.inference.hmm_collapsed import collapsed
 from discreet.inference.hmm_kernels import CUT, weights
+from discreet.inference.hmm_noise_aware import NoisyData, NoisyEmissions
+from discreet.inference.hmm_state import Chain, CountEmissions
+from discreet.inference.noise_aware_noise import NoiseLaw
+from discreet.models.hidden_markov import HiddenMarkov
 
 
 def conditional(lik, z, cell, alpha):
@@ -195,3 +200,49 @@ def test_weights_are_exponentials_cut_at_80_nats():
     wanted = np.where(shifted > CUT, np.exp(shifted), 0)
     assert got[:, :6] == pytest.approx(wanted, rel=5e-6)  # shifted is rounded to single precision first
     assert (got[:, 6:] == 0).all()
+
+
+# --- both kernels, one posterior ------------
+MODEL = HiddenMarkov(states=2, chain="r", step="t", features=("x",), transition=0.3, sizes=(2, 6, 3))
+COUNTS = np.array([[2, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 2], [0, 1, 1], [1, 0, 0]] * 2)
+
+
+def emissions(reading):
+    if reading == "exact":
+        return CountEmissions.of(MODEL, COUNTS)
+    noisy = COUNTS + np.random.default_rng(1).integers(-1, 2, COUNTS.shape)
+    return NoisyEmissions.of(MODEL, NoisyData.of(MODEL, noisy, [NoiseLaw("discrete_laplace", 0.8)], 2.0))
+
+
+def batches(kernel, reading, sweeps):
+    """Means over 30 batches of label-free facts: which neighbours share a state, how large the larger is"""
+    chain = Chain.start(emissions(reading), kernel, np.random.default_rng(4), np.arange(12) % 2)
+    seen = []
+    for sweep in range(sweeps + 60):
+        if sweep == 60:
+            chain.emissions.settle()
+        chain.sweep()
+        path = chain.z.reshape(2, 6)
+        stays = (path[:, 1:] == path[:, :-1]).ravel()
+        seen.append([*stays, stays.sum(), max(chain.z.sum(), 12 - chain.z.sum())])
+    return np.array(seen[60:], dtype=float).reshape(30, -1, 12).mean(axis=1)
+
+
+def largest_t(one, other):
+    error = np.sqrt((one.var(axis=0, ddof=1) + other.var(axis=0, ddof=1)) / 30)
+    return np.abs((one.mean(axis=0) - other.mean(axis=0)) / error).max()
+
+
+@pytest.mark.parametrize("reading", ["exact", "noise_aware"])
+def test_both_kernels_have_one_posterior_and_the_printed_update_another(reading, monkeypatch):
+    """12 statistics with 58 degrees of freedom: |t| > 5 once in 1.5e4 runs; eq. (48) as printed exceeds 7"""
+    blocks = batches("ffbs", reading, 3000)
+    assert largest_t(blocks, batches("collapsed", reading, 3000)) < 5
+
+    def as_printed(rng, scores, _, alpha, chains, z, *__):
+        lik = np.exp(scores[:, :2] - scores[:, :2].max(axis=1, keepdims=True)).reshape(chains, -1, 2)
+        for cell in range(z.size):
+            z[cell] = rng.random() > printed(lik.astype(float), z, cell, alpha)[0]
+
+    monkeypatch.setattr(hmm_sweeps, "path_by_cells", as_printed)
+    assert largest_t(blocks, batches("collapsed", reading, 1200)) > 7

@@ -6,10 +6,13 @@ from scipy.special import logsumexp
 from scipy.stats import poisson
 
 from discreet.inference.hmm_noise import log_f, noise_table
-from discreet.inference.hmm_noise_aware import SIZE_SHAPE, NoisyData, NoisyEmissions
+from discreet.inference.hmm_noise_aware import SIZE_SHAPE, NoisyData, NoisyEmissions, noisy_data
 from discreet.inference.hmm_state import Chain, CountEmissions
 from discreet.inference.noise_aware_noise import NoiseLaw
+from discreet.mechanisms.noisy_cells import NoisyCells
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.guarantees import PureDP
 
 
 def summed(law, y, mu):
@@ -53,14 +56,17 @@ MODEL = HiddenMarkov(
 LAW, MEAN, CELLS, SETS, BINS = NoiseLaw("discrete_laplace", 3.0), 20.0, 12, 150, 10
 
 
-def simulated(rng, *, shared):
+SIZE_PRIOR = (3.0, 40.0)  # of 1/mean, where n is private
+
+
+def simulated(rng, *, shared, mean=MEAN):
     """θ of the cells, and noisy counts; `shared`: the features of a cell count the same records, as real"""
     rows = rng.dirichlet(np.ones(2), 3)
     z = np.zeros(CELLS, dtype=np.int64)
     for c in range(CELLS):
         z[c] = rng.random() < rows[2 if c % 4 == 0 else z[c - 1], 1]
     theta = np.concatenate([rng.dirichlet(np.ones(k), 2) for k in (3, 2)], axis=1)
-    rate = rng.gamma(SIZE_SHAPE, MEAN / SIZE_SHAPE, CELLS)
+    rate = rng.gamma(SIZE_SHAPE, mean / SIZE_SHAPE, CELLS)
     if shared:
         records = rng.poisson(rate)
         parts = [rng.multinomial(records, part[z]) for part in np.split(theta, [3], axis=1)]
@@ -76,15 +82,20 @@ def noise_aware(noisy):
     return NoisyEmissions.of(MODEL, NoisyData.of(MODEL, noisy, [LAW, LAW], MEAN))
 
 
+def with_private_size(noisy, prior=SIZE_PRIOR):
+    return NoisyEmissions.of(MODEL, NoisyData.of(MODEL, noisy, [LAW, LAW], MEAN, prior=prior))
+
+
 def naive(noisy):
     return CountEmissions.of(MODEL, np.maximum(noisy, 0))
 
 
-def ranks(read, *, shared, sets=SETS):
-    """Rank of the true θ_{z_c,j} among 19 thinned draws of it, for cell 0 value 0 and cell 5 value 3"""
+def ranks(read, *, shared, private=False, sets=SETS):
+    """Rank of the truth among 19 draws: θ_{z_c,j} of cell 0 value 0 and of cell 5 value 3; and the mean"""
     rng, found = np.random.default_rng(21), []
     for _ in range(sets):
-        truth, noisy = simulated(rng, shared=shared)
+        mean = SIZE_PRIOR[1] / rng.gamma(SIZE_PRIOR[0]) if private else MEAN
+        truth, noisy = simulated(rng, shared=shared, mean=mean)
         chain = Chain.start(read(noisy), "ffbs", rng, rng.integers(0, 2, CELLS))
         draws = []
         for sweep in range(60 + 19 * 10):
@@ -93,9 +104,10 @@ def ranks(read, *, shared, sets=SETS):
             chain.sweep()
             if sweep >= 60 and sweep % 10 == 0:
                 of_cell = np.exp(chain.emissions.log_theta)[chain.z]
-                draws.append([of_cell[0, 0], of_cell[5, 3]])
-        found.append((np.array(draws) < [truth[0, 0], truth[5, 3]]).sum(axis=0))
-    return np.array(found)
+                size = chain.emissions.mean[:1] if read is not naive else [MEAN]
+                draws.append([of_cell[0, 0], of_cell[5, 3], *size])
+        found.append((np.array(draws) < [truth[0, 0], truth[5, 3], mean]).sum(axis=0))
+    return np.array(found)[:, : 3 if private else 2]
 
 
 def chi_square(rank):
@@ -113,6 +125,49 @@ def test_noise_aware_ranks_are_uniform(shared):
     assert max(chi_square(found[:, i]) for i in (0, 1)) < LIMIT
     inside = ((found >= 1) & (found <= 18)).mean()  # the 90 % interval of 19 draws
     assert 0.84 < inside < 0.95  # 300 indicators of mean .9: ±3 standard errors
+
+
+def test_ranks_are_uniform_with_n_private_and_not_for_other_beliefs_about_it():
+    """Three χ²₉ below the 1 − 1e-4 quantile; a twin that expects a mean of 5, not 20; and the naive one"""
+    found = ranks(with_private_size, shared=False, private=True, sets=100)
+    assert max(chi_square(found[:, i]) for i in (0, 1, 2)) < LIMIT
+    small = ranks(lambda noisy: with_private_size(noisy, (30.0, 150.0)), shared=False, private=True, sets=40)
+    assert chi_square(small[:, 2]) > 2 * LIMIT
+    clipped = ranks(naive, shared=False, private=True, sets=100)
+    assert max(chi_square(clipped[:, i]) for i in (0, 1)) > 2 * LIMIT
+
+
+def test_with_n_private_the_mean_has_a_flat_prior_and_needs_three_cells():
+    model = HiddenMarkov(states=2, chain="r", step="t", features=("a", "b"), sizes=(1, 2, 3, 2))
+    with pytest.raises(ValueError, match="at least 3 cells"):
+        noisy_data(model, released(model, np.full((2, 5), 4.0)))
+    wide = HiddenMarkov(states=1, chain="r", step="t", features=("a", "b"), sizes=(4, 25, 3, 2))
+    counts = np.tile([4.0, 4.0, 4.0, 6.0, 6.0], (100, 1))
+    data = noisy_data(wide, released(wide, counts))
+    assert data.prior == (-1.0, 0.0)
+    chain = Chain.start(
+        NoisyEmissions.of(wide, data), "ffbs", np.random.default_rng(0), np.zeros(100, dtype=int)
+    )
+    means = []
+    for _ in range(400):
+        chain.sweep()
+        means.append(chain.emissions.mean[0])
+    # Σλ is known to about 4 %: 1/m ~ Gamma(49, ½ Σλ), so m is about 12·50/48.5 with a deviation of 15 %
+    assert np.mean(means[100:]) == pytest.approx(12 * 50 / 48, rel=0.08)
+    assert np.std(means[100:]) / np.mean(means[100:]) == pytest.approx(0.148, rel=0.35)
+
+
+def released(model, by_cell):
+    """Counts as if released with n private"""
+    return NoisyCells(
+        model=model,
+        noisy=model.flat(by_cell),
+        n=None,
+        noise="discrete_laplace",
+        scales=(3.0, 3.0),
+        guarantee=PureDP(1.0, ADD_REMOVE),
+        seeded=True,
+    )
 
 
 def test_naive_ranks_are_not():
