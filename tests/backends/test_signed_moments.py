@@ -1,4 +1,7 @@
-"""Signed moments of a logistic regression: the same integers from every engine and from plain NumPy."""
+"""Signed moments of a logistic regression: the same integers from engines and from plain NumPy.
+
+Spark is compared with the embedded engine in test_regression_line.py.
+"""
 
 import numpy as np
 import pytest
@@ -25,7 +28,6 @@ SCHEMA = {
 }
 FEATURES = ("age", "warmth", "visits", "smoker", "ward")
 MODEL = BayesianLogisticRegression("region", FEATURES, norm=1.3, labels=(1, 3))
-SMALL = BayesianLogisticRegression("region", ("age", "smoker"), norm=1.3, labels=(1, 3))
 GRID, R, A = 2.0**-14, 21299, 10649  # 2/2^15; ⌊1.3/g⌋, ⌊0.65/g⌋
 
 
@@ -57,9 +59,8 @@ def encoded(rows):
     return np.column_stack(x).astype(np.float64), (region == 3) * 1 - (region == 1) * 1
 
 
-def expected(rows, columns=range(7)):
+def expected(rows):
     x, y = encoded(rows)
-    x = np.ascontiguousarray(x[:, columns])
     norm = np.maximum(np.sqrt(np.square(x).sum(axis=1)), 1.3)
     q = np.trunc(x * (1.3 / norm)[:, None] / GRID).astype(np.int64)
     q[np.square(q).sum(axis=1) > R * R] = 0
@@ -74,8 +75,8 @@ def few(make_rows):
     return make_rows(2000, 5)
 
 
-def read(source, model=MODEL, **where):
-    table, fitted = bound(Table.open(source, schema=SCHEMA, **where), model)
+def read(source, **where):
+    table, fitted = bound(Table.open(source, schema=SCHEMA, **where), MODEL)
     return signed(table, fitted, 2000)()
 
 
@@ -98,16 +99,6 @@ def test_postgres(few, load_postgres, postgres_url):
     got = read(postgres_url, table=load_postgres(few, "signs"))
     assert got.n == 2000
     assert np.array_equal(got.values, expected(few))
-
-
-def test_spark(few, spark, tmp_path):
-    import ibis
-    from pyarrow import parquet as pq
-
-    pq.write_table(few.slice(0, 300), tmp_path / "rows.parquet")
-    spark.read.parquet(str(tmp_path / "rows.parquet")).createOrReplaceTempView("signs")
-    got = read(ibis.pyspark.connect(spark).table("signs"), SMALL, n=300)
-    assert np.array_equal(got.values, expected(few.slice(0, 300), [0, 3]))
 
 
 def test_at_most_two_rows_a_unit(few):
