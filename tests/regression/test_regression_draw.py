@@ -1,8 +1,10 @@
 """Draws of regression weights: what they promise, what calibration finds, what is refused."""
 
+import json
 import math
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,20 +68,22 @@ def test_converting_through_gaussian_dp_saves_prior_strength(epsilon, saved):
 
 
 # Reference X (GLM appendix, tightness lemma): one record, prior N(0, σ²), label flipped; the term i = 0 of
-# the printed series must carry weight ½ [ERRATA 10]. σ², λ, ∫p^λ q^{1−λ}, D_λ, 2ρ²L²λ/m, printed ∫.
-TIGHTNESS = [
-    (0.25, 2, 1.2662969061336526, 0.23609681923812553, 1.0, 0.26629690613365264),
-    (0.25, 5, 10.648824135291841, 0.591362369057017, 2.5, 11.648824135291841),
-    (1.0, 2, 2.2974425414002564, 0.8317965657511862, 4.0, 1.2974425414002564),
-    (1.0, 3, 12.480669656461044, 1.2620905099359994, 6.0, 13.480669656461044),
-    (4.0, 2, 13.7781121978613, 2.623081260399664, 16.0, 12.7781121978613),
-    (4.0, 3, 5948.137861885595, 4.345416742583563, 24.0, 5949.137861885595),
-]
+# the printed series must carry weight ½ [ERRATA 10].
+X = json.loads((Path(__file__).parents[1] / "reference" / "X_glm_appendix.json").read_text(encoding="utf-8"))
+COLUMNS = (
+    "sigma2=1/(n beta)",
+    "lambda",
+    "integral_quadrature",
+    "closed_form_half_weight_i=0",
+    "printed_formula_full_weight_i=0",
+    "renyi",
+    "lemma1_bound_2 rho^2 L^2 lam/m (rho=L=1,m=1/sigma2)",
+)
 
 
-@pytest.mark.parametrize("row", TIGHTNESS)
+@pytest.mark.parametrize("row", X["lemma3_rows"], ids=lambda row: f"{row[COLUMNS[0]]}-{row['lambda']}")
 def test_reference_x_tightness_of_the_renyi_bound(row):
-    variance, order, integral, renyi, bound, printed = row
+    variance, order, integral, closed, printed, renyi, bound = (row[name] for name in COLUMNS)
 
     def term(w):
         logs = order * log_expit(w) + (1 - order) * log_expit(-w) - w * w / (2 * variance)
@@ -88,7 +92,8 @@ def test_reference_x_tightness_of_the_renyi_bound(row):
     found = quad(term, -60, 60, epsabs=0, epsrel=1e-12, limit=400, points=[0, order * variance])[0]
     assert found == pytest.approx(integral, rel=1e-9)
     assert math.log(found) / (order - 1) == pytest.approx(renyi, rel=1e-9)
-    assert abs(printed - found) == pytest.approx(1, abs=1e-6)  # off by the term of weight ½
+    assert closed == pytest.approx(found, rel=1e-9)
+    assert abs(printed - closed) == 1  # off by the term of weight ½
     label_only, both = exact_draw(1, 1 / Fraction(variance)), exact_draw(4, 1 / Fraction(variance))
     assert renyi <= label_only.renyi(order) == order * variance / 2
     assert both.renyi(order) == bound == 4 * label_only.renyi(order)

@@ -66,7 +66,11 @@ class OneRegressionSample(Mechanism):
         """Largest ρ of 24 significant bits that is proved to meet the target."""
         at = SAMPLERS["rejection"].promised_at(target)
         full = cls(model, n=n, most=most, at=at, rho=1, relation=target.relation)
-        return verified(replace(full, rho=largest_knob(lambda r: replace(full, rho=r), target)), target)
+        found = verified(replace(full, rho=largest_knob(lambda r: replace(full, rho=r), target)), target)
+        from discreet.mechanisms.regression_rejection import refuse_endless  # noqa: PLC0415 - loads numba
+
+        refuse_endless(model, found.size.usual, found.rho, model.strength)
+        return found
 
     @property
     def size(self) -> Size:

@@ -101,7 +101,9 @@ class RegressionDraw(Mechanism):
         at = SAMPLERS[sampler].promised_at(target)
         common = {"n": n, "most": most, "sampler": sampler, "at": at, "relation": target.relation}
         common |= {} if remembered is None else {"remembered": remembered}
-        return verified(cls.plain(model, common).fitted(target), target)
+        found = verified(cls.plain(model, common).fitted(target), target)
+        found.way.refuse_endless(found)
+        return found
 
     @classmethod
     @abstractmethod

@@ -42,6 +42,9 @@ class RegressionSampler(ABC):
     def draw(self, asked: RegressionDraw, potential: Potential, size: int, source: Source) -> Floats:
         """Return `size` independent draws, one a row."""
 
+    def refuse_endless(self, asked: RegressionDraw) -> None:  # noqa: B027 - most samplers end
+        """Refuse, by public numbers and so before any charge, a draw that would not end in useful time."""
+
 
 @final
 @dataclass(frozen=True)
@@ -115,6 +118,11 @@ class Rejection(NearExact):
         from discreet.mechanisms import regression_rejection as home  # noqa: PLC0415
 
         return home.closeness(asked.model, asked.size.read, asked.weight, asked.strength)
+
+    def refuse_endless(self, asked: RegressionDraw) -> None:
+        from discreet.mechanisms import regression_rejection as home  # noqa: PLC0415
+
+        home.refuse_endless(asked.model, asked.size.usual, asked.weight, asked.strength)
 
     def draw(self, asked: RegressionDraw, potential: Potential, size: int, source: Source) -> Floats:
         del asked
