@@ -55,6 +55,12 @@ __all__ = [
 
 # What a plan may be ranked by, least first; a row without the number (one draw has no width) comes last.
 CRITERIA = ("error", "absolute", "honest_width", "width", "kl")
+TRUSTED = 0.05  # how far below its level intervals may be predicted to cover before a plan warns
+READ = {
+    None: "",
+    "naive": ", read naively, as if nothing were noised; a result is read noise-aware where it can be",
+    "noise_aware": ", read with the noise in mind: do not rely on them at this n and target",
+}
 
 
 @final
@@ -79,6 +85,16 @@ class Plan:
             reasons = "; ".join(f"{r.name}: {r.reason}" for r in self.refused)
             raise Unreachable(f"no mechanism meets {self.target}: {reasons}")
         return self.rows[0]
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Say which intervals cover too rarely, and how they were read."""
+        low = [row for row in self.rows if row.coverage is not None and row.coverage < self.level - TRUSTED]
+        return tuple(
+            f"{row.name}: {self.level:.0%} intervals are predicted to cover {row.coverage:.0%}"
+            f"{READ[row.reading]}"
+            for row in low
+        )
 
     def table(self) -> str:
         """Aligned text."""
@@ -105,6 +121,7 @@ class Plan:
             "rows": [row.to_json() for row in self.rows],
             "exact": self.exact.to_json(),
             "refused": [{"name": r.name, "reason": r.reason} for r in self.refused],
+            "cautions": list(self.cautions),
         }
 
 

@@ -23,6 +23,7 @@ HEAD = (
     "honest width",
     "width",
     "covers",
+    "read",
     "KL",
     "efficiency",
 )
@@ -30,9 +31,10 @@ LINE = 100
 
 
 def table(plan: Plan) -> str:
-    """Rows best first, then the exact posterior, then what cannot meet the target and why."""
+    """Rows best first, then the exact posterior, what cannot meet the target and why, what not to trust."""
     body = aligned([HEAD, *(_cells(row) for row in (*plan.rows, plan.exact))])
-    return "\n".join(line.rstrip() for line in [*_title(plan), *body, *refusals(plan.refused)])
+    ending = [*refusals(plan.refused), *warnings(plan.cautions)]
+    return "\n".join(line.rstrip() for line in [*_title(plan), *body, *ending])
 
 
 def aligned(cells: Sequence[tuple[str, ...]], *, apart: bool = True) -> list[str]:
@@ -63,6 +65,7 @@ def _cells(row: Prediction) -> tuple[str, ...]:
         *(f"{value:.4g}" for value in (row.error, row.absolute, row.honest_width)),
         ONE_DRAW if row.width is None else f"{row.width:.4g}",
         "—" if row.coverage is None else f"{row.coverage:.1%}",
+        (row.reading or "").replace("_", "-"),
         "—" if isnan(row.kl) else ("∞" if row.kl == float("inf") else f"{row.kl:.3g}"),
         f"{row.efficiency:.3g} → {row.limit:.3g}",
     )
@@ -72,4 +75,11 @@ def refusals(refused: Sequence[Refusal], head: str = "cannot meet the target") -
     lines = ["", f"{head}:"] if refused else []
     for refusal in refused:
         lines += textwrap.wrap(f"  {refusal.name}: {refusal.reason}", LINE, subsequent_indent="    ")
+    return lines
+
+
+def warnings(cautions: Sequence[str]) -> list[str]:
+    lines = [""] if cautions else []
+    for caution in cautions:
+        lines += textwrap.wrap(f"CAUTION {caution}", LINE, subsequent_indent="    ")
     return lines
