@@ -131,11 +131,11 @@ def metropolis(potential, chains, steps, seed):
 @pytest.mark.parametrize("d", [5, 10])
 def test_moments_agree_with_a_long_metropolis_run(d):
     """500 chains of 600 steps are 225 000 points after warming up: moments are known to about half a percent,
-    and 12 000 draws to one. The truth is refused once in 10^6 seeds; scales 6 % off are seen.
+    and 6 000 draws to two. The truth is refused once in 10^6 seeds; scales 8 % off are seen.
     """
     potential = potential_of(d, 80, 0.5, 0.4, seed=d)
     anchor, root, runs = metropolis(potential, 500, 600, seed=d)
-    drawn = np.linalg.solve(root, (rejection.draws(potential, 12_000, SeededSource(d)) - anchor).T).T
+    drawn = np.linalg.solve(root, (rejection.draws(potential, 6_000, SeededSource(d)) - anchor).T).T
 
     def deviations(sample):
         """z-scores of means and second moments; those of the run have their error between chains."""
@@ -148,11 +148,11 @@ def test_moments_agree_with_a_long_metropolis_run(d):
 
     limit = stats.norm.isf(FALSE_ALARM / 2 / (d + d**2))
     assert deviations(drawn) < limit
-    assert deviations(1.06 * drawn) > limit
+    assert deviations(1.08 * drawn) > limit
     wrong = Potential(
         potential.records, potential.loss, Fraction(1, 2), Fraction(1, 2)
     )  # a prior 25 % stronger
-    nearby = np.linalg.solve(root, (rejection.draws(wrong, 12_000, SeededSource(d)) - anchor).T).T
+    nearby = np.linalg.solve(root, (rejection.draws(wrong, 6_000, SeededSource(d)) - anchor).T).T
     assert deviations(nearby) > limit
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from discreet.families.parameters import power_of_two_above
 from discreet.mechanisms.loss_floors import pull
 from discreet.mechanisms.radial_proposal import FINER, Proposal
-from discreet.mechanisms.regression_rejection import HARDNESS, spread
+from discreet.mechanisms.regression_rejection import spread
 from discreet.mechanisms.rejection_rounding import Rounding, counted
 from discreet.mechanisms.tilted import Tilted
 from discreet.privacy.guarantee import NotProved
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
     from discreet.sampling.source import Source
 
+HARDNESS = 0.08
 EASY = 5.0  # steps are so short that about one proposal in e⁵ is accepted, or more
 LEFT = 2.0**-42  # of total variation, when the chain stops
 

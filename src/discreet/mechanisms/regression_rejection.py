@@ -57,22 +57,20 @@ def _double_below(x: Exact) -> float:
     return near if Fraction(near) <= x else math.nextafter(near, 0.0)
 
 
-HARDNESS = 0.08  # as measured on rows that fill every direction
-LEVELS = 2.0  # times as hard where columns say levels, of which some are rare: 1.6 to 2.3 on Adult
+HARDNESS = 0.15  # −ln(acceptance) is .5 to 1.6 times the guess on simulated rows and .8 to 1.2 times on Adult
 PATIENCE = 100.0  # seconds
 SECONDS = 3e-10  # that one number of one proposal takes, about
 
 
 def difficulty(model: GeneralizedLinear, n: Exact, weight: Exact, strength: Exact) -> float:
-    """Guess −ln(acceptance) for n long records: .08·d_eff·σ√d, σ = c/√(m + h), and twice that for levels.
+    """Guess −ln(acceptance) for n long records: .15·d_eff·σ√d, σ = c/√(m + h).
 
     h = ρnc²/(4d) is the curvature of a direction and d_eff = dh/(m + h). With proposals from the prior alone
     it would be (d/2)ln(1 + h/m).
     """
     d, m, square = model.dimension, float(strength), float(model.bound_square)
     h = float(weight) * float(n) * square / (4 * d)
-    each = HARDNESS * (LEVELS if any(x.level is not None for x in model.design) else 1.0)
-    fitted = each * d * math.sqrt(d) * h / (m + h) * math.sqrt(square / (m + h))
+    fitted = HARDNESS * d * math.sqrt(d) * h / (m + h) * math.sqrt(square / (m + h))
     return min(fitted, d / 2 * math.log1p(h / m))
 
 
