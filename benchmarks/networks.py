@@ -1,6 +1,7 @@
 """Networks and mixtures: coverage of both readings, speed and mixing, held-out likelihood on Adult.
 
-Everything in one run, side by side. Run: python benchmarks/networks.py [coverage] [mixing] [adult] [mixture]
+Everything in one run, side by side.
+Run: python benchmarks/networks.py [coverage] [mixtures] [mixing] [adult] [mixture]
 """
 
 import sys
@@ -25,7 +26,8 @@ from discreet.sampling.source import SeededSource
 
 TRIANGLE = BayesianNetwork([("a", "b"), ("a", "c"), ("b", "c")]).bind({"a": 2, "b": 3, "c": 2})
 SETTINGS = [(100, 0.1), (1000, 0.1), (1000, 1.0), (10_000, 0.3)]
-REPLICATES = 100
+REPLICATES, MIXTURES = 400, 200
+SWEEPS = {100: 2000, 1000: 1200, 10_000: 500}  # kept, after a third as many or half; two chains
 
 
 def simulated(model, n, epsilon, source, rng):
@@ -47,19 +49,61 @@ def covers(posterior, model, theta):
 
 def coverage():
     print(f"90 % intervals, {REPLICATES} networks from the prior, all {TRIANGLE.size} entries of 9 rows")
-    print(f"{'n':>7} {'ε':>5} {'by table':>9} {'together':>9} {'naive':>7} {'± 2 s.e.':>9} {'R-hat':>6}")
+    print(
+        f"{'n':>7} {'ε':>5} {'by table':>9} {'together':>9} {'naive':>7}  standard errors; R-hat, ESS, CPU s"
+    )
     for n, epsilon in SETTINGS:
-        source, rng, found, worst = SeededSource(n), np.random.default_rng(n), [], []
+        source, rng, found, chains = SeededSource(n), np.random.default_rng(n), [], []
+        began, long = time.process_time(), {"chains": 2, "sweeps": SWEEPS[n], "burn": SWEEPS[n] // 3}
         for _ in range(REPLICATES):
             theta, cells = simulated(TRIANGLE, n, epsilon, source, rng)
-            sweeps = 1000 if n <= 1000 else 300
-            together = fit(cells, TRIANGLE, chains=2, sweeps=sweeps, keep=100, source=source)
-            worst.append(together.diagnostics.r_hat)
+            together = fit(cells, TRIANGLE, **long, keep=500, source=source)
+            chains.append([together.diagnostics.r_hat, together.diagnostics.ess])
             readings = noise_aware(cells, TRIANGLE), together, naive(cells, TRIANGLE)
             found.append([covers(reading, TRIANGLE, theta) for reading in readings])
-        mean, error = np.mean(found, axis=0), np.std(found, axis=0) / REPLICATES**0.5
-        line = f"{n:7} {epsilon:5} {mean[0]:9.3f} {mean[1]:9.3f} {mean[2]:7.3f} {2 * error[0]:9.3f}"
-        print(f"{line} {np.median(worst):6.3f}", flush=True)
+        told(n, epsilon, found, chains, began)
+
+
+def told(n, epsilon, found, chains, began):
+    """Shares that cover, their standard errors over replicates, medians of worst R-hat and least ESS."""
+    mean, error = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / len(found) ** 0.5
+    shares, errors = " ".join(f"{x:9.3f}" for x in mean), " ".join(f"{x:.3f}" for x in error)
+    worst, least = np.median(chains, axis=0)
+    took = time.process_time() - began
+    print(f"{n:7} {epsilon:5} {shares}  {errors}; {worst:.3f}, {least:.0f}, {took:.0f}", flush=True)
+
+
+LATENT = Mixture(components=2, features=("a", "b", "c")).bind({"a": 2, "b": 2, "c": 2})
+
+
+def joints(weights, tables):
+    """Σ_k π_k ∏_d θ_{k,d,x_d} of every draw: no labels in it."""
+    a, b, c = np.moveaxis(tables.reshape(*tables.shape[:-1], 3, 2), -2, 0)
+    return np.einsum("...k,...ka,...kb,...kc->...abc", weights, a, b, c).reshape(*weights.shape[:-1], 8)
+
+
+def inside(made, truth):
+    """Share of the cells whose interval, over all draws kept, holds the truth."""
+    draws = joints(made.weights, made.tables).reshape(-1, truth.size)
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    return ((low <= truth) & (truth <= high)).mean()
+
+
+def mixtures():
+    print(f"90 % intervals, {MIXTURES} mixtures of 2 from the prior, probabilities of all 8 joint cells")
+    print(f"{'n':>7} {'ε':>5} {'aware':>9} {'likeliest':>9} {'naive':>9}  standard errors; R-hat, ESS, CPU s")
+    for n, epsilon in SETTINGS:
+        source, rng, found, chains = SeededSource(n + 2), np.random.default_rng(n + 2), [], []
+        began, sizes = time.process_time(), {"chains": 2, "sweeps": SWEEPS[n], "keep": 500}
+        mechanism = NoisyCounts.calibrate(LATENT, n=n, target=PureDP(epsilon))
+        for _ in range(MIXTURES):
+            truth = joints(rng.dirichlet([1, 1]), rng.dirichlet([1, 1], (2, 3)).reshape(2, 6))
+            cells = mechanism.release(rng.multinomial(n, truth), source)
+            aware = fit_mixture(cells, LATENT, **sizes, source=source)
+            careless = fit_mixture(cells, LATENT, reading="naive", chains=2, sweeps=300, source=source)
+            chains.append([aware.diagnostics.r_hat, aware.diagnostics.ess])
+            found.append([inside(made, truth) for made in (aware, aware.best, careless)])
+        told(n, epsilon, found, chains, began)
 
 
 def mixing():
@@ -154,7 +198,13 @@ def mixture():
             print(f"{line} {took:.1f} CPU s", flush=True)
 
 
-PARTS = {"coverage": coverage, "mixing": mixing, "adult": held_out, "mixture": mixture}
+PARTS = {
+    "coverage": coverage,
+    "mixtures": mixtures,
+    "mixing": mixing,
+    "adult": held_out,
+    "mixture": mixture,
+}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

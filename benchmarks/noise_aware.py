@@ -38,6 +38,15 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def careless(noisy, draws):
+    """Dirichlet(1 + max(Ŝ, 0)) by NumPy, row by row; what one would write by hand."""
+    rng, kept = np.random.default_rng(2), np.empty((draws, noisy.size), dtype=np.float32)
+    for row in kept:
+        gammas = rng.standard_gamma(1.0 + np.maximum(noisy, 0))
+        row[:] = gammas / gammas.sum()
+    return kept
+
+
 def dirichlet(cells, records, scale, relation=None):
     rng, prior = np.random.default_rng(1), DirichletCategorical(np.ones(cells))
     theta = rng.dirichlet(np.ones(cells))
@@ -50,14 +59,14 @@ def dirichlet(cells, records, scale, relation=None):
     posterior, read = timed(release.posterior)
     ends, intervals = timed(lambda: posterior.interval(0.9))
     draws = posterior.counts.shape[0] * posterior.counts.shape[1]
-    _, naive = timed(lambda: release.posterior(reading="naive").sample(draws, SeededSource(2)))
+    _, naive = timed(lambda: careless(np.asarray(release.noisy), draws))
     covered = np.mean((ends[:, 0] <= theta) & (theta <= ends[:, 1]))
     size = "private" if relation else "public"
     print(
         f"{cells} cells, n {size}, noise {scale}: {read:.2f} s, intervals {intervals:.2f} s, {draws} draws;"
     )
-    print(f"        {read / naive:.1f} × the naive reading and as many exact draws; covers {covered:.1%};")
-    print(f"        R-hat {posterior.diagnostics.r_hat:.3f}; peak {peak():.0f} MB")
+    print(f"        {read / naive:.1f} × the naive reading by NumPy, as many draws; covers {covered:.1%};")
+    print(f"        {posterior.diagnostics.method}; peak {peak():.0f} MB", flush=True)
 
 
 def scalar(model, statistic, n, scale):

@@ -16,6 +16,7 @@ from scipy.stats import kstest
 
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
+from discreet.families.dirichlet_multinomial import DirichletMultinomial
 from discreet.inference.noise_aware_batch import batch
 from discreet.inference.noise_aware_dirichlet import Run
 from discreet.inference.noise_aware_likelihood import Likelihood
@@ -161,6 +162,45 @@ def test_very_many_cells_are_calibrated_all_at_once(private):
     clipped = np.maximum(noisy, 0)
     naive = betainc(1 + clipped, d + n - 1 - clipped, theta)
     assert covered(naive) < 0.8
+
+
+@pytest.mark.parametrize(
+    ("kind", "private"),
+    [("laplace", False), ("gaussian", False), ("gaussian", True), ("discrete_gaussian", False)],
+)
+def test_many_cells_are_calibrated_under_every_noise(kind, private):
+    """4000 cells: a standard error of 0.5 %; KS at 1e-4. Told half the noise that there was, it fails."""
+    d, n, scale, rng = 4000, 12_000, 5.0, np.random.default_rng(12)
+    prior, theta = DirichletCategorical(np.ones(d)), rng.dirichlet(np.ones(d))
+    noise = rng.laplace(0, scale, d) if kind == "laplace" else rng.normal(0, scale, d)
+    noisy = rng.multinomial(n, theta) + (np.rint(noise) if kind.startswith("discrete") else noise)
+
+    def pit(told):
+        rows = Run(prior, None if private else n, NoiseLaw(kind, told)).independent(noisy, 1, 150)
+        total = d + rows.sum(axis=1, dtype=np.float64)[:, None]
+        return np.mean([betainc(1 + x, t - 1 - x, theta) for x, t in zip(rows, total, strict=True)], axis=0)
+
+    right = pit(scale)
+    assert 0.88 <= covered(right) <= 0.92
+    assert kstest(right, "uniform").pvalue > LEVEL
+    assert kstest(pit(scale / 2), "uniform").pvalue < LEVEL
+
+
+@pytest.mark.parametrize("private", [False, True], ids=["n public", "n private"])
+def test_multinomials_of_several_trials_are_calibrated(private):
+    """1000 replicates of 3 trials a record, 4 cells: KS at 1e-4 on the first; the naive reading fails it."""
+    prior, rng, n, pit, naive = DirichletMultinomial(ALPHA, trials=3), np.random.default_rng(8), 100, [], []
+    run = Run(prior, None if private else n, NoiseLaw("discrete_laplace", 30.0))
+    for i, theta in enumerate(rng.dirichlet(ALPHA, 1000)):
+        size = int(rng.integers(0, 2 * n)) if private else n
+        noisy = rng.multinomial(3 * size, theta) + simulated.discrete_laplace(rng, 30, 4)
+        rows = run.chain(noisy.astype(np.float64), i, 150)
+        assert (rows.sum(axis=1) % 3 == 0).all()
+        pit.append(counts_pit(rows, theta[0], prior))
+        clipped = np.maximum(noisy, 0)
+        naive.append(counts_pit(clipped[None], theta[0], prior))
+    assert kstest(pit, "uniform").pvalue > LEVEL
+    assert kstest(naive, "uniform").pvalue < 1e-12
 
 
 def test_tilted_counts_and_chains_agree():
