@@ -66,7 +66,7 @@ def _panel(axes: Any, rows: Rows, column: int) -> None:  # noqa: ANN401 - matplo
                 np.mean([row[column] for row in mine]), color=style.ink, lw=1.2, ls="--", label=style.title
             )
             continue
-        epsilons = _distinct(mine, 5)
+        epsilons = sorted(_distinct(mine, 5))
         each = [np.array([row[column] for row in mine if row[5] == epsilon]) for epsilon in epsilons]
         mean = np.array([values.mean() for values in each])
         error = np.array([values.std(ddof=min(1, len(values) - 1)) / np.sqrt(len(values)) for values in each])
