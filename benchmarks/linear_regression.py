@@ -1,6 +1,7 @@
-"""Linear regression on real data: R² of test rows beside OLS, AdaSSP and diffprivlib; coverage besides.
+"""Linear regression on real data: R² of test rows beside OLS, AdaSSP and diffprivlib; coverage.
 
-python benchmarks/linear_regression.py [--seeds 20] [--peers] [--coverage 40]
+python benchmarks/linear_regression.py [--seeds 20] [--peers]
+python benchmarks/linear_regression.py --coverage 400 [n ε δ]    (δ = 0: pure ε; n < 0: n private)
 (ε, 1e-5), SUBSTITUTE, four fifths of the rows to train on, other splits for each seed. diffprivlib (pure ε)
 runs in an environment of its own, on the same splits and bounds: `--peers` makes it once.
 """
@@ -16,10 +17,14 @@ from tables import NEEDED, ONE_THREAD
 
 import discreet as dc
 from discreet.datasets import abalone
+from discreet.inference.noise_aware_normal_model import Observed
+from discreet.inference.noise_aware_regression_normal import read_normal
 from discreet.mechanisms.adassp import AdaSSP
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.sampling.source import SeededSource
 
+EIGHT = dc.BayesianLinearRegression([0] * 8, (0.5 * np.eye(8)).tolist(), 4, 0.3, 2.5)
+POINTS = [(100, 0.1, 0), (1000, 0.1, 0), (1000, 1, 0), (10_000, 0.3, 0)]
 EPSILONS = (0.1, 0.3, 1, 3, 10)
 DELTA = 1e-5
 CONSTANT, RADIUS, GUESS = 0.5, 2, 1.5  # the intercept's column, the ball of (x, y), a guess of ‖w‖: public
@@ -160,32 +165,41 @@ def beside(features, y, seeds):
     return json.loads(ran.stdout)
 
 
-def coverage(worlds):
+def coverage(worlds, points):
     """Shares of 90 % intervals that hold the truth, weights and σ² drawn from the prior, eight columns."""
-    d = 8
-    model = dc.BayesianLinearRegression([0] * d, (0.5 * np.eye(d)).tolist(), 4, 0.3, 2.5)
-    print(f"\ncoverage of 90 % intervals, {worlds} worlds, d = {d}: weights, σ²; naive weights, σ²")
-    for n in (500, 5000, 50_000):
-        for epsilon in (0.1, 1, 10):
-            made = NoisyStatistics.calibrate(model, n=n, target=dc.ApproxDP(epsilon, DELTA), noise="gaussian")
-            hits = np.mean([covered(model, made, n, seed) for seed in range(worlds)], axis=0)
-            print(f"n = {n:6d}, ε = {epsilon:4g}: " + " ".join(f"{hit:6.3f}" for hit in hits), flush=True)
+    for n, epsilon, delta in points:
+        private = n < 0  # n̂ instead of n, ADD_REMOVE
+        relation = dc.ADD_REMOVE if private else dc.SUBSTITUTE
+        target = (
+            dc.ApproxDP(epsilon, delta, relation=relation) if delta else dc.PureDP(epsilon, relation=relation)
+        )
+        noise = "gaussian" if delta else "discrete_laplace"
+        made = NoisyStatistics.calibrate(EIGHT, n=None if private else n, target=target, noise=noise)
+        hits = np.array([covered(made, abs(n), seed) for seed in range(worlds)])
+        print(f"n = {abs(n)}, {target!r}, {worlds} worlds")
+        for name, hit in zip(("noise-aware", "naive"), hits.transpose(1, 0, 2), strict=True):
+            each, error = hit.mean(axis=0), hit[:, :-1].mean(axis=1).std() / np.sqrt(worlds)
+            shown = " ".join(f"{x:.3f}" for x in each[:-1])
+            print(
+                f"  {name:12s} w {each[:-1].mean():.3f} ± {error:.3f} ({shown}), σ² {each[-1]:.3f}",
+                flush=True,
+            )
 
 
-def covered(model, made, n, seed):
-    rng = np.random.default_rng(seed)
+def covered(made, n, seed):
+    """Whether intervals hold w and σ²: noise-aware, naive. One swarm of the reading, which has two."""
+    rng, d = np.random.default_rng([n, seed]), EIGHT.dimension
     variance = 0.3 / rng.gamma(4)
-    w = rng.normal(size=model.dimension) * np.sqrt(variance / 0.5)
-    x = rng.uniform(-1, 1, size=(n, model.dimension - 1)) * np.linspace(0.4, 1, model.dimension - 1)
+    w = rng.normal(size=d) * np.sqrt(variance / 0.5)
+    x = rng.uniform(-1, 1, size=(n, d - 1)) * np.linspace(0.4, 1, d - 1)
     x = np.column_stack([x, np.full(n, 0.5)])
     y = x @ w + rng.normal(size=n) * np.sqrt(variance)
-    released = made.release(model.statistic(np.column_stack([x, y])), SeededSource(seed))
-    truth, out = np.append(w, variance), []
-    for reading in ("noise_aware", "naive"):
-        low, high = released.posterior(reading=reading).interval(0.9).T
-        hit = (low < truth) & (truth < high)
-        out += [hit[:-1].mean(), hit[-1]]
-    return out
+    count = {} if made.n else {"count": n}
+    released = made.release(EIGHT.statistic(np.column_stack([x, y])), SeededSource(seed), **count)
+    truth = np.append(w, variance)
+    aware = read_normal(EIGHT, Observed.of(released, EIGHT), SeededSource(seed), swarms=1)
+    ends = [posterior.interval(0.9).T for posterior in (aware, released.posterior(reading="naive"))]
+    return [(low < truth) & (truth < high) for low, high in ends]
 
 
 def main():
@@ -193,11 +207,14 @@ def main():
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--coverage", type=int, default=0)
+    parser.add_argument("point", type=float, nargs="*")
     given = parser.parse_args()
+    if given.coverage:
+        n, *rest = given.point or [0]
+        coverage(given.coverage, [(int(n), *rest)] if rest else POINTS)
+        return
     for task in TASKS:
         run(task, given.seeds, given.peers)
-    if given.coverage:
-        coverage(given.coverage)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,8 @@ def read(
     """(w, σ²) given noisy XᵀX, Xᵀy, yᵀy, each noised once.
 
     `normal` needs neither chain nor design and is the default above MANY weights, where chains take minutes;
-    unlike the others it projects XᵀX to a semidefinite matrix and does not model clipped rows.
+    unlike the others it does not model clipped rows, takes any noise for normal and, where XᵀX is a variance,
+    projects it to a semidefinite matrix.
     """
     observed = Observed.of(release, prior)
     bits = source or public_source(release, prior)

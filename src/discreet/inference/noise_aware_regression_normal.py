@@ -1,20 +1,27 @@
-"""Regression from noisy XᵀX, Xᵀy, yᵀy with many columns: errors in variables, normal, no chain.
+"""Regression from noisy XᵀX, Xᵀy, yᵀy with many columns: errors in variables, normal, no law of single rows.
 
-Xᵀy = Gw + ξ, ξ ~ N(0, σ²G), where G = XᵀX is seen with noise N: so Xᵀy + n = Ĝw + (ξ − Nw + n). Given σ² the
-weights are normal; σ² is on a grid, weighed by how well it explains Xᵀy and yᵀy. No law of x is needed.
+Given the design, Xᵀy = Gw + ξ, ξ ~ N(0, σ²G), and yᵀy ≈ wᵀGw + 2wᵀξ + N(nσ², 2nσ⁴): their means are linear in
+G = XᵀX, which is seen through noise too. With a normal prior on its entries G is integrated out in closed
+form, and (w, σ²) has a density that is known; swarms draw from it.
+
+Left out: Laplace noise is taken for normal noise of its variance, clipped rows for unclipped ones, and that G
+is semidefinite is told only to the variance of ξ, where Ĝ is shrunk and projected.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from scipy.special import gammainccinv
+from scipy.special import log_ndtr, ndtri_exp
 
 from discreet.families.matrices import nearest_semidefinite, unpack
 from discreet.inference.noise_aware import Diagnostics
+from discreet.inference.noise_aware_chains import ess, r_hat
 from discreet.inference.noise_aware_normal_posterior import SampledPosterior
+from discreet.inference.noise_aware_swarm import settle
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats
@@ -22,135 +29,142 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware_normal_model import Observed
     from discreet.sampling.source import Source
 
-METHOD = "errors in variables, normal"
-POINTS, DRAWS = 33, 4000
-TAIL = 1e-5  # of the prior of σ², left out on either side
-FAR = 12.0  # nats below the best σ² at which a second grid ends
-STEPS, TOLERANCE = 100, 1e-9
+METHOD = "errors in variables, normal; clipped rows not modelled, XᵀX made semidefinite where a variance"
+SWARMS, SIZE = 2, 1000
+EXTRA = 3  # ln g, ln λ of the diagonal, ln λ beside it
+APART = float(np.log(0.5))  # a guess of ln λ, right within a factor e
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Given:
-    """Noisy moments in natural units: Ĝ made semidefinite, Xᵀy, yᵀy; τ², the variance of each one's noise."""
+    """Noisy moments in natural units: Ĝ, Xᵀy, yᵀy; τ², the variance of each one's noise; n or n̂."""
 
+    prior: BayesianLinearRegression
     design: Floats
     mixed: Floats
     square: float
     noise: float  # τ²
-    kept: float  # κ: G | Ĝ has κτ² left in each entry
     n: float
+    unsure: float = 0.0  # deviation of n̂; 0 where n is public
 
     @classmethod
     def of(cls, observed: Observed, prior: BayesianLinearRegression) -> Given:
         unit = float(prior.grid) ** 2
-        moments = unpack(observed.noisy) * unit
-        noise = observed.variance * unit**2
-        design, kept = shrunk(moments[:-1, :-1], noise)
-        return cls(
-            design, moments[:-1, -1], float(moments[-1, -1]), noise, kept, float(max(1, observed.about))
-        )
+        moments, noise = unpack(observed.noisy) * unit, observed.variance * unit**2
+        n, unsure = float(max(1, observed.about)), 0.0
+        if observed.n is None:
+            n, unsure = observed.count / observed.count_unit, observed.variance**0.5 / observed.count_unit
+        return cls(prior, moments[:-1, :-1], moments[:-1, -1], float(moments[-1, -1]), noise, n, unsure)
+
+    # ── the public prior: x = (w, ln σ², ln g, ln λ, ln λ', and ln n where it is private) ──
+    @cached_property
+    def guess(self) -> float:
+        """Of ln g: a quarter of the ball's square, shared among the columns, as `Design` has it."""
+        return float(np.log(float(self.prior.radius) ** 2 / (4 * (len(self.mixed) + 1))))
+
+    def imagine(self, size: int, rng: np.random.Generator) -> Floats:
+        m, P, a, b = self.prior._parameters  # noqa: SLF001 - doubles of the public fields
+        log_variance = np.log(b / rng.gamma(a, size=size))
+        deviation = np.exp(log_variance / 2)[:, None]
+        w = m + deviation * np.linalg.solve(np.linalg.cholesky(P).T, rng.standard_normal((m.size, size))).T
+        extra = rng.normal([self.guess, APART, APART], 1.0, (size, EXTRA))
+        x = np.column_stack([w, log_variance, extra])
+        if not self.unsure:
+            return x
+        beyond = ndtri_exp(np.log1p(-rng.random(size)) + log_ndtr(self.n / self.unsure))  # n > 0
+        return np.column_stack([x, np.log(np.maximum(self.n - self.unsure * beyond, 1e-9))])
+
+    def log_prior(self, x: Floats) -> Floats:
+        """NIG for (w, σ²); ln g and ln λ normal, of deviation 1; n flat above 0, given n̂."""
+        m, P, a, b = self.prior._parameters  # noqa: SLF001
+        d = m.size
+        gap, log_variance, extra = x[:, :d] - m, x[:, d], x[:, d + 1 : d + 1 + EXTRA]
+        total = -(a + d / 2) * log_variance - (b + np.sum(gap @ P * gap, axis=1) / 2) * np.exp(-log_variance)
+        total -= 0.5 * np.sum((extra - [self.guess, APART, APART]) ** 2, axis=1)
+        if self.unsure:
+            total += x[:, -1] - 0.5 * ((np.exp(x[:, -1]) - self.n) / self.unsure) ** 2
+        return np.asarray(total)
+
+    # ── the likelihood ──
+    @cached_property
+    def semidefinite(self) -> Floats:
+        return shrunk(self.design, self.noise)
+
+    def log_likelihood(self, x: Floats) -> Floats:
+        """Log p(Ĝ | g, λ) + log p(Xᵀy, yᵀy | Ĝ, w, σ², g, λ), both normal.
+
+        Entries of G are N(ngI, (ngλ)²): E[G|Ĝ] = ngI + κ∘(Ĝ − ngI), variances κτ², κ = (ngλ)²/((ngλ)² + τ²).
+        """
+        d, t, diagonal = len(self.mixed), self.noise, np.diag(self.design)
+        hollow = self.design - np.diag(diagonal)
+        w, variance, extra = x[:, :d], np.exp(x[:, d]), np.exp(x[:, d + 1 :])
+        n = extra[:, EXTRA] if self.unsure else np.full(len(x), self.n)
+        g = n * extra[:, 0]
+        own, beside = (g * extra[:, 1]) ** 2, (g * extra[:, 2]) ** 2
+        apart = diagonal - g[:, None]
+        seen = np.sum(apart**2, axis=1) / (own + t) + d * np.log(own + t)
+        seen += np.sum(hollow**2) / 2 / (beside + t) + d * (d - 1) / 2 * np.log(beside + t)
+        kept, also = own / (own + t), beside / (beside + t)
+        middle = (g[:, None] + kept[:, None] * apart) * w + also[:, None] * (w @ hollow)
+        left = _spread(w, kept * t, also * t)
+        return np.asarray(self._answers(w, variance, n, middle, left) - 0.5 * seen)
+
+    def _answers(self, w: Floats, variance: Floats, n: Floats, middle: Floats, left: Floats) -> Floats:
+        """Log p(Xᵀy, yᵀy | …): means Gw and wᵀGw + nσ²; `left` is what is left of Var Gw."""
+        d, t = len(self.mixed), self.noise
+        pulled, turned = w @ self.semidefinite, np.matmul(left, w[..., None])[..., 0]
+        C = np.empty((len(w), d + 1, d + 1))
+        C[:, :d, :d] = left + variance[:, None, None] * self.semidefinite
+        C[:, :d, d] = C[:, d, :d] = turned + 2 * variance[:, None] * pulled
+        C[:, d, d] = np.sum((turned + 4 * variance[:, None] * pulled) * w, axis=1) + 2 * n * variance**2
+        i = range(d + 1)
+        C[:, i, i] = (C[:, i, i] + t) * (1 + 1e-11)  # factors also where σ²G dwarfs the noise
+        square = self.square - np.sum(middle * w, axis=1) - n * variance
+        return _log_normal(np.column_stack([self.mixed - middle, square]), C)
 
 
-def shrunk(matrix: Floats, noise: float) -> tuple[Floats, float]:
+def _spread(w: Floats, own: Floats, beside: Floats) -> Floats:
+    """Var Nw for a symmetric N of independent entries, variance `own` on the diagonal, `beside` off it."""
+    out = beside[:, None, None] * w[:, :, None] * w[:, None, :]
+    square, i = w**2, range(w.shape[1])
+    out[:, i, i] = beside[:, None] * (square.sum(axis=1, keepdims=True) - square) + own[:, None] * square
+    return np.asarray(out)
+
+
+def _log_normal(x: Floats, covariance: Floats) -> Floats:
+    """−∞ where a covariance is too far out to be factored, as only wild proposals are."""
+    good = np.isfinite(covariance).all(axis=(1, 2)) & np.isfinite(x).all(axis=1)
+    out = np.full(len(x), -np.inf)
+    root = np.linalg.cholesky(covariance[good])
+    z = np.linalg.solve(root, x[good][..., None])[..., 0]
+    out[good] = -0.5 * np.sum(z**2, axis=1) - np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+    return out
+
+
+def shrunk(matrix: Floats, noise: float) -> Floats:
     """E[G | Ĝ] = gI + κ(Ĝ − gI), g = tr Ĝ/d, κ = 1 − noise/size of what differs, then semidefinite [LW04]."""
     d = len(matrix)
     middle = max(0.0, np.trace(matrix) / d) * np.eye(d)
     apart = matrix - middle
     kept = max(0.0, 1 - noise * (d**2 - 1) / np.sum(apart**2)) if d > 1 else 1.0
-    return nearest_semidefinite(middle + kept * apart, np.inf), kept
+    return nearest_semidefinite(middle + kept * apart, np.inf)
 
 
-@final
-@dataclass(frozen=True)
-class Weights:
-    """w | σ² ~ N(location, spread), and the log weight of this σ²."""
-
-    log_variance: float
-    location: Floats
-    spread: Floats
-    score: float
-
-
-def read_normal(prior: BayesianLinearRegression, observed: Observed, source: Source) -> SampledPosterior:
-    """Draws of (w, σ²) from the mixture over σ²; n is taken as it is, or as it was noised."""
-    given = Given.of(observed, prior)
-    _, _, a, b = prior._parameters  # noqa: SLF001 - doubles of the public fields
-    ends = np.log(b / gammainccinv(a, [TAIL, 1 - TAIL]))
-    coarse = [weights(prior, given, x) for x in np.linspace(float(ends[0]), float(ends[1]), POINTS)]
-    best = max(point.score for point in coarse)
-    near = [i for i, point in enumerate(coarse) if point.score > best - FAR]
-    step = coarse[1].log_variance - coarse[0].log_variance
-    low, high = coarse[near[0]].log_variance - step, coarse[near[-1]].log_variance + step
-    fine = [weights(prior, given, x) for x in np.linspace(low, high, POINTS)]
-    draws = _draws(fine, np.random.default_rng(source.words(4).tolist()))
-    size = None if observed.n is not None else np.full((1, DRAWS), round(given.n))
-    return SampledPosterior(prior, draws[None], size, Diagnostics(METHOD, 0, DRAWS))
-
-
-def _draws(points: list[Weights], rng: np.random.Generator) -> Floats:
-    """Share out the draws by weight, evenly; σ² is uniform (in its log) within its cell."""
-    scores = np.array([point.score for point in points])
-    shares = np.exp(scores - scores.max())
-    edges = (np.arange(DRAWS) + rng.random()) / DRAWS
-    which = np.minimum(np.searchsorted(np.cumsum(shares / shares.sum()), edges), len(points) - 1)
-    width = points[1].log_variance - points[0].log_variance
-    logs = np.array([point.log_variance for point in points])[which] + width * (rng.random(DRAWS) - 0.5)
-    w = np.empty((DRAWS, points[0].location.size))
-    for i, point in enumerate(points):
-        values, vectors = np.linalg.eigh(point.spread)
-        root = vectors * np.sqrt(np.maximum(values, 0))
-        here = which == i
-        w[here] = point.location + rng.standard_normal((here.sum(), len(values))) @ root.T
-    return rng.permutation(np.column_stack([w, np.exp(logs)]))
-
-
-def weights(prior: BayesianLinearRegression, given: Given, log_variance: float) -> Weights:
-    """V⁻¹ = P/σ² + ĜΩ⁻¹Ĝ, Ω = σ²G + τ²I + κτ²(‖w‖²I + wwᵀ − diag w²), E over w, by iteration."""
-    m, P, a, b = prior._parameters  # noqa: SLF001
-    variance = float(np.exp(log_variance))
-    precision, eye, design = P / variance, np.eye(m.size), given.design
-    spread, w, omega = _inverse(precision), m.copy(), eye
-    for _ in range(STEPS):
-        second = np.outer(w, w) + spread
-        met = np.trace(second) * eye + second - np.diag(np.diag(second))
-        omega = variance * design + given.noise * (eye + given.kept * met)
-        pull = np.linalg.solve(omega, design)
-        spread = _inverse(precision + design @ pull)
-        target = spread @ (precision @ m + pull.T @ given.mixed)
-        moved, w = np.abs(target - w).max(), (w + target) / 2
-        if moved < TOLERANCE * (1 + np.abs(w).max()):
-            break
-    marginal = omega + variance * design @ np.linalg.solve(P, design)
-    score = _log_normal(given.mixed - design @ m, marginal) + _square_score(given, w, spread, variance, omega)
-    return Weights(log_variance, w, spread, score - a * log_variance - b / variance)
-
-
-def _square_score(given: Given, w: Floats, spread: Floats, variance: float, omega: Floats) -> float:
-    """Return ln p(yᵀy | Xᵀy, σ²), from yᵀy itself or from what w leaves of it, whichever is surer.
-
-    yᵀy ≈ nσ² + wᵀGw, free of the noise in Xᵀy; ‖y − Xw‖² ≈ nσ² + tr(GV) − 2tr(B(σ²G + τ²I)), B = VGΩ⁻¹, since
-    w has been fitted to that noise.
-    """
-    G, t, n = given.design, given.noise, given.n
-    second = np.outer(w, w) + spread
-    size, fitted = np.trace(second), np.sum(G * second)
-    unsure = 2 * np.sum((G @ spread) * (spread @ G).T) + 4 * w @ G @ spread @ G @ w
-    plain = 2 * n * variance**2 + 4 * variance * fitted + t * (1 + 2 * given.kept * size**2) + unsure
-    influence = spread @ np.linalg.solve(omega, G).T
-    rest = given.square - 2 * given.mixed @ w + w @ G @ w
-    expected = n * variance + np.sum(G * spread) - 2 * np.sum(influence * (variance * G + t * np.eye(len(w))))
-    sharp = 2 * n * variance**2 + t * (1 + 4 * size + 2 * size**2) + unsure - 4 * w @ G @ spread @ G @ w
-    gap, spread_of = (
-        (given.square - n * variance - fitted, plain) if plain < sharp else (rest - expected, sharp)
-    )
-    return float(-0.5 * np.log(spread_of) - 0.5 * gap**2 / spread_of)
-
-
-def _inverse(matrix: Floats) -> Floats:
-    inverse = np.linalg.inv(matrix)
-    return np.asarray((inverse + inverse.T) / 2, dtype=np.float64)
-
-
-def _log_normal(x: Floats, covariance: Floats) -> float:
-    return float(-0.5 * np.linalg.slogdet(covariance)[1] - 0.5 * x @ np.linalg.solve(covariance, x))
+def read_normal(
+    prior: BayesianLinearRegression,
+    observed: Observed,
+    source: Source,
+    *,
+    swarms: int = SWARMS,
+    size: int = SIZE,
+) -> SampledPosterior:
+    """Draws of (w, σ²), and of n where it is private; R-hat compares the swarms."""
+    given, d = Given.of(observed, prior), prior.dimension
+    rng = np.random.default_rng(source.words(4).tolist())
+    x = np.stack([settle(given, size, rng) for _ in range(swarms)])
+    theta = np.concatenate([x[..., :d], np.exp(x[..., d : d + 1])], axis=-1)
+    count = np.rint(np.exp(x[..., -1])).astype(np.int64) if given.unsure else None
+    judged = theta if count is None else np.concatenate([theta, count[..., None]], axis=-1)
+    how = Diagnostics(METHOD, swarms, size, float(r_hat(judged).max()), float(ess(judged).min()))
+    return SampledPosterior(prior, theta, count, how)
