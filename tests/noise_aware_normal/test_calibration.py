@@ -1,6 +1,6 @@
 """Simulation-based calibration [Talts et al. 2018]: θ from the prior, then a release; θ's rank is uniform.
 
-Kolmogorov–Smirnov at 1e-4 a coordinate, 22 coordinates in all: a true posterior fails one run in 450. The
+Kolmogorov–Smirnov at 1e-4 a coordinate, 30 coordinates in all: a true posterior fails one run in 330. The
 naive reading of the same releases must fail. Coverage of 90 % intervals over many more replicates is measured
 by benchmarks/noise_aware_normal.py and tabulated in docs/noise-aware-regression.md; here its mean over a case
 must lie within 4.5 standard deviations of 0.9.
@@ -65,6 +65,26 @@ CASES = {
     "few rows": (
         "wishart",
         {"n": 40, "scale": 4.0, "replicates": 50, "plan": Plan(chains=2, draws=200, thin=2, burn=600)},
+    ),
+    "limit of rows, n private": (
+        "wishart",
+        {
+            "n": 400,
+            "scale": 8.0,
+            "replicates": 32,
+            "private": True,
+            "plan": Plan(chains=2, draws=100, thin=6, burn=1000),
+        },
+    ),
+    "regression, few rows, n private": (
+        "regression",
+        {
+            "n": 40,
+            "scale": 2.0,
+            "replicates": 32,
+            "private": True,
+            "plan": Plan(chains=2, draws=100, thin=3, burn=400),
+        },
     ),
     "regression, limit": (
         "regression",
