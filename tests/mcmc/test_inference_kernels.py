@@ -1,0 +1,83 @@
+"""Every compiled chain behind a reading of a release, and the joint test (Geweke 2004) that it gets it right.
+
+The kernels of `mcmc/registry.py` have their own list, in test_getting_it_right. Those here look at released
+numbers only: they promise nothing and cost nothing, but their law is what intervals rest on.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.inference.hmm_readings import READINGS_OF
+from discreet.inference.hmm_state import Chain
+
+INFERENCE = Path(discreet.__file__).parent / "inference"
+TESTS = Path(__file__).parents[1]
+
+HMM = "hmm/test_kernels_geweke.py"
+HMM_COUNTS = f"{HMM}::test_count_kernels_keep_the_joint_law_and_a_tempered_twin_does_not"
+HMM_NOISE = (
+    f"{HMM}::test_noise_aware_moves_keep_the_joint_law_and_a_twin_that_believes_in_less_noise_does_not"
+)
+NORMAL = "noise_aware_normal/test_getting_it_right.py::test_the_kernel_keeps_the_prior"
+RECORDS = "models/test_records_geweke.py::test_the_chain_keeps_the_prior"
+COUNTS = "noise_aware/test_counts_geweke.py::test_the_chain_keeps_the_prior_and_broken_twins_do_not"
+
+# kernel → the files that draw in it, and the test that would catch a wrong law
+KERNELS = {
+    "counts": (("noise_aware_dirichlet_kernel",), COUNTS),
+    "network": (("bayes_net_kernel", "bayes_net_exchange"), RECORDS),
+    "mixture": (("bayes_net_kernel", "bayes_net_exchange", "mixture_kernel"), RECORDS),
+    "normal, records": (("noise_aware_augment_kernel", "noise_aware_normal_algebra"), NORMAL),
+    "normal, limit": (("noise_aware_normal_kernel", "noise_aware_normal_algebra"), NORMAL),
+    "hmm, ffbs, counts": (("hmm_blocked", "hmm_counts", "hmm_kernels", "hmm_sweeps"), HMM_COUNTS),
+    "hmm, collapsed, counts": (("hmm_collapsed", "hmm_counts", "hmm_kernels", "hmm_sweeps"), HMM_COUNTS),
+    "hmm, ffbs, noise_aware": (("hmm_blocked", "hmm_noise_kernels", "hmm_sweeps"), HMM_NOISE),
+    "hmm, collapsed, noise_aware": (("hmm_collapsed", "hmm_noise_kernels", "hmm_sweeps"), HMM_NOISE),
+}
+# drawn once and then settled by the moves of "counts": no chain of its own
+STARTS = {"noise_aware_dirichlet_many"}
+
+
+def draws(path: Path) -> bool:
+    """Whether a file holds compiled code that draws random numbers"""
+    text = path.read_text(encoding="utf-8")
+    compiled = re.search(r"^@(njit|kernel)\b", text, re.MULTILINE)
+    return bool(compiled and re.search(r"np\.random\.", text))
+
+
+def listed() -> set[str]:
+    return {name for files, _ in KERNELS.values() for name in files}
+
+
+def test_every_file_that_draws_belongs_to_a_kernel_with_a_joint_test():
+    found = {path.stem for path in INFERENCE.glob("*.py") if draws(path)}
+    assert found == listed() | STARTS
+
+
+def test_the_rule_finds_kernels_by_what_they_do():
+    """Not by their names: a compiled sweep in a file called otherwise is found, arithmetic is not."""
+    assert draws(INFERENCE / "hmm_blocked.py")
+    assert draws(INFERENCE / "bayes_net_exchange.py")
+    assert not draws(INFERENCE / "hmm_noise.py")
+    assert not draws(INFERENCE / "hmm_posterior.py")
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_its_joint_test_exists_and_has_a_twin_that_must_fail(name):
+    file, _, test = KERNELS[name][1].partition("::")
+    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+    tests = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert test in tests
+    asserts = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    assert any(isinstance(part, ast.Gt) for node in asserts for part in ast.walk(node))  # a z that is large
+
+
+def test_both_paths_are_tested_with_and_without_noise():
+    """The naive reading is the exact one of clipped counts."""
+    assert set(READINGS_OF) == {"exact", "naive", "noise_aware"}
+    wanted = {f"hmm, {path}, {what}" for path in Chain.PATHS for what in ("counts", "noise_aware")}
+    assert {name for name in KERNELS if name.startswith("hmm, ")} == wanted
