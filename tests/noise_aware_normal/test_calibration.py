@@ -81,9 +81,9 @@ CASES = {
         {
             "n": 40,
             "scale": 2.0,
-            "replicates": 32,
+            "replicates": 40,
             "private": True,
-            "plan": Plan(chains=2, draws=100, thin=3, burn=400),
+            "plan": Plan(chains=2, draws=150, thin=3, burn=600),
         },
     ),
     "regression, limit": (
