@@ -68,7 +68,7 @@ class Effort:
     private_kept: int  # of them are read, the last ones; F16 reads the final sample
 
 
-FULL = Effort((0.1, 0.3, 1.0, 3.0, 10.0), 10, 10, 4, 75, 75, 5, 1)
+FULL = Effort((0.1, 0.5, 2.0, 10.0), 10, 10, 4, 75, 75, 5, 1)
 QUICK = Effort((1.0,), 1, 10, 2, 4, 8, 1, 1)
 
 
