@@ -146,12 +146,23 @@ def speed():
             }
             cost = {p: 1e9 / (r * z.size) for p, r in ours.items()}
             figures = ", ".join(f"{p} {r:.0f} ({cost[p]:.0f} ns a cell)" for p, r in ours.items())
-            print(f"  {z.size:6d} cells of about {records} records: {figures}")
-    z, counts, model = world(18, 72, 50)
-    rng = np.random.default_rng(0)
-    print(f"  NumPy FFBS {rate(lambda: numpy_sweep(counts, z.copy(), 18, rng, model)):.0f}")
-    rows, path = counts.tolist(), z.tolist()
-    print(f"  pure Python {rate(lambda: python_sweep(rows, path, 18, random.Random(0), model.offsets)):.1f}")
+            print(f"  {z.size:6d} cells of about {records} records: {figures}; {peak()}", flush=True)
+
+
+def written_by_hand():
+    print("the same by what people write, sweeps per CPU second")
+    for chains, steps, seconds in ((18, 72, 2.0), (180, 720, 0.001)):
+        z, counts, model = world(chains, steps, 50)
+        rng, draws = np.random.default_rng(0), random.Random(0)
+        arrays = rate(lambda: numpy_sweep(counts, z.copy(), chains, rng, model), seconds)  # noqa: B023
+        rows, path = counts.tolist(), z.tolist()
+        plain = rate(lambda: python_sweep(rows, path, chains, draws, model.offsets), seconds)  # noqa: B023
+        print(f"  {z.size:6d} cells: NumPy FFBS {arrays:.3g}, pure Python {plain:.3g}; {peak()}", flush=True)
+
+
+def peak():
+    """Of the process so far: cases run from small to large."""
+    return f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB"
 
 
 def noise_aware():
@@ -209,13 +220,7 @@ CASES = (("exact", None), ("naive", 10.0), ("naive", 1.0), ("noise_aware", 10.0)
 def starts():
     print("spread of the log joint over 8 chains (4 if noise-aware), and cells in their true state")
     z, counts, model = world(18, 72, 50, seed=1)
-    for name, epsilon in (
-        ("exact", None),
-        ("naive", 10.0),
-        ("naive", 1.0),
-        ("noise_aware", 10.0),
-        ("noise_aware", 1.0),
-    ):
+    for name, epsilon in CASES:
         seen = counts if epsilon is None else model.by_cell(noisy(model, counts, 10 / epsilon).noisy)
         fresh = lambda: CountEmissions.of(model, np.maximum(seen, 0))  # noqa: E731, B023
         if name == "noise_aware":
@@ -266,9 +271,10 @@ def main():
     mixing()
     noise_aware()
     starts()
+    written_by_hand()
     if "--peers" in sys.argv:
         peers()
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB")
+    print(peak())
 
 
 if __name__ == "__main__":
