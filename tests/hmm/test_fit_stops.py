@@ -39,6 +39,14 @@ def signalled():
     signal.raise_signal(signal.SIGINT)
 
 
+@pytest.fixture(autouse=True)
+def _heard():
+    """A shell that starts the tests in the background has them ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def stopping(function, at, stop, *, before):
     """The function, but for its call number `at`, which is stopped before or after its work"""
     calls = iter(range(10**6))

@@ -78,6 +78,8 @@ def cut(middle: Floats, noise: float, most: Floats) -> tuple[Floats, Floats]:
 def shrunk(hessian: Floats, shape: Floats, trace: Floats, noise: float) -> tuple[Floats, Floats]:
     """Return sT + ρ(H̃ − sT), s·tr T = tr H, ρ = v/(v + σ_H²), v what H̃ varies by beyond its noise."""
     d = shape.shape[-1]
+    told = np.trace(shape, axis1=-2, axis2=-1) > 0  # a loss may be flat at every margin
+    shape = np.where(told[..., None, None], shape, np.eye(d))
     centre = shape * (trace / np.trace(shape, axis1=-2, axis2=-1))[..., None, None]
     around = hessian - centre
     beyond = np.maximum(np.sum(around**2, axis=(-2, -1)) / (d * (d + 1) / 2) - noise**2, 0.0)
