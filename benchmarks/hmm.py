@@ -24,9 +24,9 @@ from discreet.inference.hmm_labels import agreement
 from discreet.inference.hmm_noise_aware import NoisyEmissions, noisy_data
 from discreet.inference.hmm_starts import start, tournament
 from discreet.inference.hmm_state import Chain, CountEmissions
-from discreet.inference.noise_aware_chains import ess
 from discreet.mechanisms.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.source import SeededSource
 
 VALUES, STATES = (6, 40, 2, 2, 2), 10

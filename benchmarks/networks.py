@@ -16,12 +16,12 @@ from discreet.inference.bayes_net_chain import Chain
 from discreet.inference.bayes_net_queries import ancestral, cells_of, counts_of
 from discreet.inference.mixture import exact as exact_mixture
 from discreet.inference.mixture import fit as fit_mixture
-from discreet.inference.noise_aware_chains import ess
 from discreet.mechanisms.noisy_counts import NoisyCounts
 from discreet.mechanisms.ops_network import OneNetworkSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
 from discreet.privacy.guarantees import PureDP
+from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.source import SeededSource
 
 TRIANGLE = BayesianNetwork([("a", "b"), ("a", "c"), ("b", "c")]).bind({"a": 2, "b": 3, "c": 2})

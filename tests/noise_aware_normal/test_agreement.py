@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.inference.noise_aware_chains import ess
 from discreet.inference.noise_aware_normal_chains import Plan
+from discreet.sampling.agreement import effective_size as ess
 
 PLAN = {
     "records": Plan(chains=2, draws=800, thin=3, burn=1000),

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from discreet.inference.noise_aware_augment_kernel import sweeps, total_statistic
-from discreet.inference.noise_aware_chains import ess
 from discreet.inference.noise_aware_normal_algebra import conjugate, expand
 from discreet.inference.noise_aware_normal_kernel import moments, steps
 from discreet.inference.noise_aware_normal_model import Observed, latent
 from discreet.inference.noise_aware_normal_starts import normal_points
 from discreet.inference.noise_aware_regression import Design, regression_model
+from discreet.sampling.agreement import effective_size as ess
 
 LIMIT = 4.8
 ROUNDS = 6000

@@ -29,9 +29,10 @@ from discreet.inference.bayes_net_posterior import (
 from discreet.inference.bayes_net_tables import DRAWS, NetworkCounts, by_table
 from discreet.inference.cell_posteriors import known_reading, refitted
 from discreet.inference.noise_aware import Diagnostics
-from discreet.inference.noise_aware_chains import ess, r_hat
 from discreet.inference.noise_aware_noise import NoiseLaw
 from discreet.inference.progress import watched
+from discreet.sampling.agreement import effective_size as ess
+from discreet.sampling.agreement import r_hat
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:

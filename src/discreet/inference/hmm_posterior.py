@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from discreet.inference.hmm_labels import matched, modal, overlap
-from discreet.inference.noise_aware_chains import ess, r_hat
+from discreet.sampling.agreement import effective_size as ess
+from discreet.sampling.agreement import r_hat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

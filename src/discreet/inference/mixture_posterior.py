@@ -13,7 +13,8 @@ from discreet.families.family import credible
 from discreet.inference.bayes_net_posterior import generator
 from discreet.inference.hmm_posterior import Disagreement
 from discreet.inference.noise_aware import Diagnostics
-from discreet.inference.noise_aware_chains import ess, r_hat
+from discreet.sampling.agreement import effective_size as ess
+from discreet.sampling.agreement import r_hat
 from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:

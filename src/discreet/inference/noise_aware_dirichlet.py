@@ -11,8 +11,9 @@ from scipy.special import gammaln
 
 from discreet.families.family import credible
 from discreet.inference.noise_aware import Diagnostics, NoiseAware, public_source
-from discreet.inference.noise_aware_chains import ess, r_hat
 from discreet.inference.noise_aware_noise import NoiseLaw
+from discreet.sampling.agreement import effective_size as ess
+from discreet.sampling.agreement import r_hat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

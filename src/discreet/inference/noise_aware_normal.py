@@ -14,12 +14,13 @@ import numpy as np
 
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.inference.noise_aware import Diagnostics, public_source
-from discreet.inference.noise_aware_chains import ess, r_hat
 from discreet.inference.noise_aware_normal_chains import Plan, augmented, collect, limiting
 from discreet.inference.noise_aware_normal_grid import draws
 from discreet.inference.noise_aware_normal_model import Observed, latent
 from discreet.inference.noise_aware_normal_posterior import SampledPosterior
 from discreet.inference.progress import watched
+from discreet.sampling.agreement import effective_size as ess
+from discreet.sampling.agreement import r_hat
 
 if TYPE_CHECKING:
     from discreet.families.family import Family

@@ -19,9 +19,10 @@ from scipy.special import log_ndtr, ndtri_exp
 
 from discreet.families.matrices import nearest_semidefinite, unpack
 from discreet.inference.noise_aware import Diagnostics
-from discreet.inference.noise_aware_chains import ess, r_hat
 from discreet.inference.noise_aware_normal_posterior import SampledPosterior
 from discreet.inference.noise_aware_swarm import settle
+from discreet.sampling.agreement import effective_size as ess
+from discreet.sampling.agreement import r_hat
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats

@@ -168,18 +168,22 @@ def _noise_aware(release: NoisyMoments, margins: float | None) -> NormalCoeffici
             break
     if fixed is None:
         spread = _curved(rows, used, w, omega, m, used.rest * _few(model, rows, w))
-    predictor = _predictive(release, margins)
+    predictor = _predictor(release, margins, rows)
     return NormalCoefficients(model, w, spread, _caution(used, variables(model)), predictor=predictor)
 
 
 def _predictive(release: NoisyMoments, margins: float | None) -> NormalCoefficients:
+    return _predictor(release, margins, Rows.of(release))
+
+
+def _predictor(release: NoisyMoments, margins: float | None, rows: Rows) -> NormalCoefficients:
     """(mI + b(S₊ + λI))w = g·Σyx − oΣx, λ = RIDGE·σ₂√d, the quadratic following w up to the prior's margins.
 
     For predictions. Where noise hides Σxxᵀ, the noise-aware mean is 0, for w could be anything; but rows to
     predict are short there too, and b(S₊ + λI) keeps what Σyx says of them. b is not below what the prior's
     widest margins have one deviation off 0: the flat ends of the score hold no w back.
     """
-    model, rows = release.model, Rows.of(release)
+    model = release.model
     gain, fixed = _scored(release, margins)
     d, m = model.dimension, float(model.strength)
     values, vectors = np.linalg.eigh(rows.second)

@@ -57,7 +57,7 @@ def _double_below(x: Exact) -> float:
     return near if Fraction(near) <= x else math.nextafter(near, 0.0)
 
 
-HARDNESS = 0.15  # −ln(acceptance) is .5 to 1.6 times the guess on simulated rows and .8 to 1.2 times on Adult
+HARDNESS = 0.15  # −ln(acceptance) is .4 to 1.6 times the guess on simulated rows and .8 to 1.2 times on Adult
 PATIENCE = 100.0  # seconds
 SECONDS = 3e-10  # that one number of one proposal takes, about
 
