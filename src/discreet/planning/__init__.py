@@ -9,6 +9,8 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any, final, overload
 
 from discreet.families.family import Family
+from discreet.families.linear_regression import BayesianLinearRegression
+from discreet.mechanisms.adassp import AdaSSP
 from discreet.mechanisms.concentrated import ConcentratedPosterior
 from discreet.mechanisms.diffused import DiffusedPosterior
 from discreet.mechanisms.direct import DirectPosterior
@@ -54,7 +56,7 @@ __all__ = [
 ]
 
 # What a plan may be ranked by, least first; a row without the number (one draw has no width) comes last.
-CRITERIA = ("error", "absolute", "honest_width", "width", "kl")
+CRITERIA = ("error", "absolute", "honest_width", "width", "kl", "test_error")
 TRUSTED = 0.05  # how far below its level intervals may be predicted to cover before a plan warns
 READ = {
     None: "",
@@ -90,11 +92,18 @@ class Plan:
     def cautions(self) -> tuple[str, ...]:
         """Say which intervals cover too rarely, and how they were read."""
         low = [row for row in self.rows if row.coverage is not None and row.coverage < self.level - TRUSTED]
-        return tuple(
+        said = [
             f"{row.name}: {self.level:.0%} intervals are predicted to cover {row.coverage:.0%}"
             f"{READ[row.reading]}"
             for row in low
-        )
+        ]
+        plain = self.exact.coverage
+        if said and plain is not None and plain < self.level - TRUSTED:
+            said.append(
+                f"without privacy they would cover {plain:.0%}: the public bounds clip much of what the "
+                "prior imagines; widen them, or say with truth= or public_sample= what to expect"
+            )
+        return tuple(said)
 
     def table(self) -> str:
         """Aligned text."""
@@ -213,6 +222,7 @@ def candidates(
     def noisy(noise: str) -> Callable[[], Mechanism]:
         return lambda: NoisyStatistics.calibrate(model, n=size, target=target, noise=noise)
 
+    ridge = [("adassp", lambda: AdaSSP.calibrate(model, n=size, target=target))]  # type: ignore[arg-type]
     return [
         ("direct", lambda: DirectPosterior.calibrate(model, n=size, target=target)),
         ("diffused", lambda: DiffusedPosterior.calibrate(model, n=size, target=target)),
@@ -222,4 +232,5 @@ def candidates(
             lambda: OnePosteriorSample.calibrate(model, n=size, target=target, truncation=below),
         ),
         *((f"noisy_statistics ({noise})", noisy(noise)) for noise in NOISES),
+        *(ridge if isinstance(model, BayesianLinearRegression) else ()),
     ]

@@ -17,6 +17,7 @@ from discreet.families.beta_binomial import BetaBinomial
 from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.dirichlet_law import DirichletLaw
 from discreet.families.gamma_poisson import GammaPoisson
+from discreet.families.regression_law import RegressionLaw
 from discreet.families.scalar import ScalarFamily
 from discreet.planning.laws import coordinates, marginals
 from discreet.planning.records import each, from_records
@@ -100,6 +101,12 @@ def _(model: ScalarFamily) -> int:
 @default_size.register(DirichletLaw)
 def _(model: DirichletLaw) -> int:
     return max(64, min(1000, 2**14 // model.dimension))
+
+
+@default_size.register(RegressionLaw)
+def _(model: RegressionLaw) -> int:
+    """Count on a noise-aware reading of each, a tenth of a second at nine columns."""
+    return int(np.clip(64 * (9 / (model.dimension + 1)) ** 2, 16, 64))
 
 
 def _simulated(model: Family, n: int, theta: Floats, assumed: str, seed: int) -> Cases:

@@ -1,46 +1,76 @@
-"""What to expect of the noise-aware reading: its posteriors tabulated over Ŝ, read off for every node."""
+"""What to expect of the noise-aware reading: one sum is tabulated over Ŝ, regressions are read one by one."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.scalar import ScalarFamily
 from discreet.inference.noise_aware_batch import batch
 from discreet.inference.noise_aware_likelihood import Likelihood
+from discreet.inference.noise_aware_normal_model import Observed
+from discreet.inference.noise_aware_regression_normal import read_normal
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.planning.marginals import Atoms
+from discreet.planning.progress import steps
 from discreet.planning.released import Released, noised, template
+from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
-    from discreet.families.family import Floats
+    from discreet.families.family import Family, Floats
     from discreet.mechanisms.mechanism import Mechanism
     from discreet.planning.imagined import Cases
 
 PLACES = 384  # of Ŝ at which the posterior is computed; it is smooth in between
+SWARM = 400  # draws of a regression's posterior, of which only ends and mean are wanted
 
 
-def tabulated(mechanism: Mechanism | None) -> bool:
-    """Whether one sum was noised and n is public: then a plan can afford the reading for every node."""
-    return (
-        isinstance(mechanism, NoisyStatistics)
-        and isinstance(mechanism.model, ScalarFamily)
-        and mechanism.n is not None
-        and not mechanism.joint
-    )
+def affordable(mechanism: Mechanism | None) -> bool:
+    """Whether a plan can read every node: one sum with n public, or a linear regression."""
+    if not isinstance(mechanism, NoisyStatistics):
+        return False
+    if isinstance(mechanism.model, BayesianLinearRegression):
+        return True
+    return isinstance(mechanism.model, ScalarFamily) and mechanism.n is not None and not mechanism.joint
 
 
 def noise_aware(mechanism: NoisyStatistics, cases: Cases, level: float) -> Released:
     """Point: the posterior mean; interval: the posterior's. KL to the exact one is not computed: NaN."""
     node, noisy, weights, exact = noised(mechanism, cases)
+    low, mean, high = readings(cases.model, noisy, mechanism, level)
+    unknown = np.full(len(weights), np.nan)
+    return Released(Atoms(mean), (low, high), unknown, cases.theta[node], weights, exact)
+
+
+@singledispatch
+def readings(
+    model: Family, noisy: Floats, mechanism: NoisyStatistics, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """Lower end, mean and upper end of the posterior of every noisy row."""
     seen = np.unique(noisy[:, 0])
     places = seen[np.unique(np.linspace(0, seen.size - 1, PLACES).astype(np.int64))]
-    read = batch(Likelihood.of(template(mechanism), cases.model), places[:, None])  # type: ignore[arg-type]
+    read = batch(Likelihood.of(template(mechanism), model), places[:, None])  # type: ignore[arg-type]
 
     def at(values: Floats) -> Floats:
         return np.asarray(np.interp(noisy[:, 0], places, values)[:, None])
 
-    ends = tuple(at(read.quantile(p)) for p in ((1 - level) / 2, (1 + level) / 2))
-    unknown = np.full(len(weights), np.nan)
-    return Released(Atoms(at(read.mean())), ends, unknown, cases.theta[node], weights, exact)
+    return at(read.quantile((1 - level) / 2)), at(read.mean()), at(read.quantile((1 + level) / 2))
+
+
+@readings.register(BayesianLinearRegression)
+def _(
+    model: BayesianLinearRegression, noisy: Floats, mechanism: NoisyStatistics, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """By the reading of many weights, also for few: chains take too long for a plan."""
+    release, found = template(mechanism), []
+    for i, row in steps(list(enumerate(noisy.tolist())), f"reading {mechanism.noise} noise"):
+        observed = Observed.of(replace(release, noisy=tuple(row)), model)
+        read = read_normal(model, observed, SeededSource(i), swarms=1, size=SWARM)
+        low, high = read.interval(level).T
+        found.append((low, read.mean(), high))
+    low, mean, high = np.array(found).swapaxes(0, 1)
+    return low, mean, high

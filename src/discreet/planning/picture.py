@@ -62,7 +62,7 @@ def _errors(axes: Any, plan: Plan) -> None:  # noqa: ANN401 - matplotlib's
         axes.plot(row.absolute, y, marker="|", ms=14, mew=2, color="white")
     axes.axvline(plan.exact.error, color=COLOURS["exact"], ls="--", lw=1.3)
     axes.set(xlabel="root mean square error of the released point", xlim=(0, None))
-    axes.set_title("dashed: exact posterior mean; white bar: mean absolute error", fontsize=9)
+    axes.set_title("dashed: exact posterior mean\nwhite bar: mean absolute error", fontsize=9)
     frame(axes)
 
 
@@ -72,7 +72,7 @@ def _widths(axes: Any, plan: Plan) -> None:  # noqa: ANN401
         if row.width is not None and row.coverage is not None:
             axes.plot([row.width] * 2, [y - 0.36, y + 0.36], color=COLOURS["naive"], lw=2.5)
             axes.annotate(
-                f"naive covers {row.coverage:.0%}",
+                f"{(row.reading or 'it').replace('_', '-')} covers {row.coverage:.0%}",
                 (max(row.width, row.honest_width), y),
                 xytext=(6, 0),
                 textcoords="offset points",
@@ -81,9 +81,9 @@ def _widths(axes: Any, plan: Plan) -> None:  # noqa: ANN401
                 color=COLOURS["naive"],
             )
     axes.axvline(plan.exact.honest_width, color=COLOURS["exact"], ls="--", lw=1.3)
-    longest = max([row.honest_width for row in plan.rows] + [plan.exact.honest_width])
+    longest = max(max(row.honest_width, row.width or 0) for row in (*plan.rows, plan.exact))
     axes.set(xlabel=f"width of a {plan.level:.0%} interval", xlim=(0, 1.3 * longest))
-    axes.set_title("bar: honest interval; orange: naive credible interval", fontsize=9)
+    axes.set_title("bar: honest interval\norange: credible interval, as read", fontsize=9)
     frame(axes)
 
 

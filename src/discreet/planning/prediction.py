@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.families.matrices import unpack
+from discreet.families.regression_law import RegressionLaw
+from discreet.mechanisms.adassp import AdaSSP
 from discreet.mechanisms.concentrated import ConcentratedPosterior
 from discreet.mechanisms.diffused import DiffusedPosterior
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
@@ -16,7 +19,7 @@ from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.posterior import PosteriorDraw
 from discreet.planning.imagined import cases
 from discreet.planning.marginals import Atoms
-from discreet.planning.noise_aware import noise_aware, tabulated
+from discreet.planning.noise_aware import affordable, noise_aware
 from discreet.planning.released import Released, released, without_privacy
 
 if TYPE_CHECKING:
@@ -45,8 +48,9 @@ class Prediction:
     of the exact posterior mean, `limit` what it tends to as n grows at this knob [F16 Thm 4–5].
 
     With `reading` "noise_aware" point, width and coverage are those of the noise-aware posterior, and `kl` is
-    not computed (NaN). It is available for one bounded sum with n public; elsewhere the naive one is
-    predicted, and `reading` says so.
+    not computed (NaN). It is available for one bounded sum with n public and for linear regressions;
+    elsewhere the naive one is predicted, and `reading` says so. `test_error` is that of a linear regression:
+    √E(y − x·w)² over new rows of the imagined design, w the point.
     """
 
     mechanism: Mechanism | None  # None: no privacy, for comparison
@@ -63,6 +67,7 @@ class Prediction:
     limit: float
     by: str
     reading: str | None = None  # of noisy statistics
+    test_error: float | None = None  # of a linear regression
 
     def to_json(self) -> dict[str, Any]:
         """JSON-able: ∞ as the string "inf"."""
@@ -105,7 +110,7 @@ def predicted(
 ) -> Prediction:
     """Predict from given nodes; None asks for the exact posterior."""
     plain = without_privacy(nodes, checked_level(level))
-    aware = reading == NOISE_AWARE and tabulated(mechanism)
+    aware = reading == NOISE_AWARE and affordable(mechanism)
     out = plain if mechanism is None else (noise_aware if aware else released)(mechanism, nodes, level)  # type: ignore[arg-type]
     chosen = chosen_coordinates(nodes, coordinates)
     square = _mean(out, out.point.square(out.theta))[chosen]
@@ -125,7 +130,18 @@ def predicted(
         limit=limit(mechanism),
         by="exact sum" if out.exact else f"simulation, {len(out.weights)} nodes",
         reading=(NOISE_AWARE if aware else NAIVE) if out.interval and mechanism else None,
+        test_error=test_error(out, nodes),
     )
+
+
+def test_error(out: Released, nodes: Cases) -> float | None:
+    """√E[σ² + (w − θ)ᵀE[xxᵀ](w − θ)], xxᵀ as in the imagined data; None where nothing is regressed."""
+    if not isinstance(nodes.model, RegressionLaw):
+        return None
+    unit = float(nodes.model.units[0])
+    design = unpack(nodes.weights @ nodes.statistics)[:-1, :-1] * unit / nodes.n
+    gap = (out.point.mean - out.theta)[:, :-1]
+    return float(np.sqrt(out.weights @ (out.theta[:, -1] + np.sum(gap @ design * gap, axis=1))))
 
 
 def checked_reading(reading: str) -> str:
@@ -141,8 +157,10 @@ def checked_level(level: float) -> float:
 
 
 def chosen_coordinates(nodes: Cases, coordinates: Sequence[int] | None) -> list[int]:
+    """All of θ unless asked for; of a regression the weights."""
     count = nodes.theta.shape[1]
-    chosen = list(range(count)) if coordinates is None else list(coordinates)
+    usual = range(count - isinstance(nodes.model, RegressionLaw))
+    chosen = list(usual) if coordinates is None else list(coordinates)
     if not chosen or not all(c in range(count) for c in chosen):
         raise ValueError(f"coordinates must be among 0 to {count - 1} for this model, got {coordinates!r}")
     return chosen
@@ -226,6 +244,11 @@ def _(mechanism: OnePosteriorSample) -> tuple[str, float]:
 @knob.register(NoisyStatistics)
 def _(mechanism: NoisyStatistics) -> tuple[str, float]:
     return "scale", float(mechanism.scale)
+
+
+@knob.register(AdaSSP)
+def _(mechanism: AdaSSP) -> tuple[str, float]:
+    return "scale", float(mechanism.scales[1])
 
 
 @singledispatch

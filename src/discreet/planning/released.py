@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 
 from discreet.families.beta_law import BetaLaw
 from discreet.families.dirichlet_law import DirichletLaw
+from discreet.mechanisms.adassp import AdaSSP
 from discreet.mechanisms.noisy_release import NoisyRelease
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
@@ -139,6 +140,17 @@ def _(mechanism: NoisyStatistics, cases: Cases, level: float) -> Released:
         weights,
         exact,
     )
+
+
+@released.register(AdaSSP)
+def _(mechanism: AdaSSP, cases: Cases, level: float) -> Released:
+    """Return points of the weights and nothing else: σ² and the divergence are NaN."""
+    del level
+    whole, seed = cases.statistics.astype(np.int64), cases.seed
+    fits = [mechanism.release(row, SeededSource(seed + i)).weights for i, row in enumerate(whole)]
+    unknown = np.full(len(cases.weights), np.nan)
+    point = Atoms(np.column_stack([np.array(fits), unknown]))
+    return Released(point, None, unknown, cases.theta, cases.weights, cases.exact)
 
 
 def _distinct(rows: Floats) -> tuple[Floats, Integers]:

@@ -6,6 +6,7 @@ import textwrap
 from math import isnan
 from typing import TYPE_CHECKING
 
+from discreet.mechanisms.adassp import AdaSSP
 from discreet.planning.prediction import ONE_DRAW
 
 if TYPE_CHECKING:
@@ -32,9 +33,15 @@ LINE = 100
 
 def table(plan: Plan) -> str:
     """Rows best first, then the exact posterior, what cannot meet the target and why, what not to trust."""
-    body = aligned([HEAD, *(_cells(row) for row in (*plan.rows, plan.exact))])
+    cells = [HEAD, *(_cells(row) for row in (*plan.rows, plan.exact))]
+    body = aligned(cells if plan.exact.test_error is None else _with_test_error(cells, plan))
     ending = [*refusals(plan.refused), *warnings(plan.cautions)]
     return "\n".join(line.rstrip() for line in [*_title(plan), *body, *ending])
+
+
+def _with_test_error(cells: list[tuple[str, ...]], plan: Plan) -> list[tuple[str, ...]]:
+    values = ["test error", *(f"{row.test_error:.4g}" for row in (*plan.rows, plan.exact))]
+    return [(*row[:2], value, *row[2:]) for row, value in zip(cells, values, strict=True)]
 
 
 def aligned(cells: Sequence[tuple[str, ...]], *, apart: bool = True) -> list[str]:
@@ -51,8 +58,9 @@ def aligned(cells: Sequence[tuple[str, ...]], *, apart: bool = True) -> list[str
 
 
 def _title(plan: Plan) -> list[str]:
+    model = textwrap.shorten(repr(plan.model), 2 * LINE, placeholder=" …")
     return [
-        f"{plan.model!r}, n = {plan.n}, target {plan.target}",
+        f"{model}, n = {plan.n}, target {plan.target}",
         f"expected over {plan.assumed}; {plan.level:.0%} intervals; ranked by {plan.ranked_by}",
         "",
     ]
@@ -62,13 +70,21 @@ def _cells(row: Prediction) -> tuple[str, ...]:
     return (
         row.name,
         f"{row.knob} = {row.value:.4g}" if row.mechanism else "",
-        *(f"{value:.4g}" for value in (row.error, row.absolute, row.honest_width)),
-        ONE_DRAW if row.width is None else f"{row.width:.4g}",
+        *(_number(value) for value in (row.error, row.absolute, row.honest_width)),
+        _without_interval(row) if row.width is None else f"{row.width:.4g}",
         "—" if row.coverage is None else f"{row.coverage:.1%}",
         (row.reading or "").replace("_", "-"),
         "—" if isnan(row.kl) else ("∞" if row.kl == float("inf") else f"{row.kl:.3g}"),
-        f"{row.efficiency:.3g} → {row.limit:.3g}",
+        "—" if isnan(row.efficiency) else f"{row.efficiency:.3g} → {row.limit:.3g}",
     )
+
+
+def _without_interval(row: Prediction) -> str:
+    return "none: a point" if isinstance(row.mechanism, AdaSSP) else ONE_DRAW
+
+
+def _number(value: float) -> str:
+    return "—" if isnan(value) else f"{value:.4g}"
 
 
 def refusals(refused: Sequence[Refusal], head: str = "cannot meet the target") -> list[str]:
