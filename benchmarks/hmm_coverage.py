@@ -30,7 +30,8 @@ CASES = (
     (1000, 1.0, ADD_REMOVE),  # n private
 )
 WATCHED = ((0, 0), (13, 3))  # cell, value among all
-LENGTH = {"chains": 1, "burn": 100, "sweeps": 200, "keep": 200, "progress": False}
+LONG = {"chains": 1, "burn": 200, "sweeps": 1200, "keep": 600, "progress": False}
+LENGTH = {"noise_aware": LONG, "naive": LONG | {"burn": 100, "sweeps": 300, "keep": 300}}
 
 
 def world(rng, n):
@@ -66,7 +67,7 @@ def case(n, epsilon, relation, replicates):
         private = {} if relation is SUBSTITUTE else {"count": n}
         release = mechanism.release(MODEL.flat(counts), SeededSource(2 * i), **private)
         for reading in found:
-            fit = hmm.fit(release, MODEL, reading=reading, source=SeededSource(2 * i + 1), **LENGTH)
+            fit = hmm.fit(release, MODEL, reading=reading, source=SeededSource(2 * i + 1), **LENGTH[reading])
             found[reading] += inside(fit, truth)
     label = f"n = {n}{'' if public else ' private'}, ε = {epsilon:g}"
     for reading, seen in found.items():

@@ -2,6 +2,7 @@
 
 python benchmarks/noise_aware_normal.py ratios                    times of the laws relative to the table
 python benchmarks/noise_aware_normal.py coverage FAMILY REPLICATES [N EPSILON]   θ and records from the prior
+                                                                  (N < 0: n private, ADD_REMOVE)
 FAMILY: gamma, gamma-tight (a third of the records clipped), wishart, regression.
 """
 
@@ -21,6 +22,7 @@ from discreet.inference.noise_aware_normal_chains import Plan
 from discreet.inference.noise_aware_normal_model import latent
 from discreet.inference.noise_aware_regression import Design, regression_model
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.guarantees import PureDP
 from discreet.sampling.source import SeededSource
 
@@ -60,7 +62,9 @@ def simulate(model, n, rng):
 
 def released(template, model, records, rng):
     noise = np.rint(rng.laplace(0, float(template.scale), len(template.noisy)))
-    return dataclasses.replace(template, noisy=tuple((model.statistic(records) + noise).tolist()))
+    exact = model.statistic(records)
+    seen = np.asarray(model.joint(exact, len(records)) if template.joint else exact)
+    return dataclasses.replace(template, noisy=tuple((seen + noise).tolist()))
 
 
 def naive_draws(family, rng, size=400):
@@ -74,11 +78,12 @@ def naive_draws(family, rng, size=400):
 
 def coverage(name, replicates, points):
     model = MODELS[name]
-    for n, epsilon in points:
-        mechanism = NoisyStatistics.calibrate(model, n=n, target=PureDP(epsilon))
-        template = mechanism.release(
-            model.statistic(simulate(model, n, np.random.default_rng(0))[1]), SeededSource(0)
-        )
+    for signed, epsilon in points:
+        n, relation = abs(signed), SUBSTITUTE if signed > 0 else ADD_REMOVE
+        public, private = ({"n": n}, {}) if signed > 0 else ({}, {"count": n})
+        mechanism = NoisyStatistics.calibrate(model, target=PureDP(epsilon, relation=relation), **public)
+        records = simulate(model, n, np.random.default_rng(0))[1]
+        template = mechanism.release(model.statistic(records), SeededSource(0), **private)
         rng = np.random.default_rng([n, int(1000 * epsilon)])
         covered, naive, ranks, worst, sizes = [], [], [], 1.0, []
         start = time.process_time()
@@ -101,8 +106,8 @@ def coverage(name, replicates, points):
         spent = (time.process_time() - start) / replicates
         ks = [ks_p(r) for r in np.array(ranks).T]
         print(
-            f"{name} n={n} ε={epsilon} {replicates} replicates, {spent:.2f} s each, worst R-hat {worst:.3f}, "
-            f"median effective size {np.median(sizes):.0f}\n"
+            f"{name} n={n}{' private' * (signed < 0)} ε={epsilon} {replicates} replicates, "
+            f"{spent:.2f} s each, worst R-hat {worst:.3f}, median effective size {np.median(sizes):.0f}\n"
             f"  noise-aware {np.mean(covered, axis=0).round(3).tolist()}, all {np.mean(covered):.3f}; "
             f"KS p {np.round(ks, 3).tolist()}\n  naive       {np.mean(naive, axis=0).round(3).tolist()}",
             flush=True,
