@@ -166,7 +166,10 @@ def beside(features, y, seeds):
 
 
 def coverage(worlds, points):
-    """Shares of 90 % intervals that hold the truth, weights and σ² drawn from the prior, eight columns."""
+    """Shares of 90 % intervals that hold the truth: weights, σ² and which columns are wide drawn anew.
+
+    Shown for each weight, then for the columns from the narrowest to the widest.
+    """
     for n, epsilon, delta in points:
         private = n < 0  # n̂ instead of n, ADD_REMOVE
         relation = dc.ADD_REMOVE if private else dc.SUBSTITUTE
@@ -175,23 +178,24 @@ def coverage(worlds, points):
         )
         noise = "gaussian" if delta else "discrete_laplace"
         made = NoisyStatistics.calibrate(EIGHT, n=None if private else n, target=target, noise=noise)
-        hits = np.array([covered(made, abs(n), seed) for seed in range(worlds)])
+        found = [covered(made, abs(n), seed) for seed in range(worlds)]
+        hits = np.array([hit for hit, _ in found])
         print(f"n = {abs(n)}, {target!r}, {worlds} worlds")
         for name, hit in zip(("noise-aware", "naive"), hits.transpose(1, 0, 2), strict=True):
             each, error = hit.mean(axis=0), hit[:, :-1].mean(axis=1).std() / np.sqrt(worlds)
             shown = " ".join(f"{x:.3f}" for x in each[:-1])
-            print(
-                f"  {name:12s} w {each[:-1].mean():.3f} ± {error:.3f} ({shown}), σ² {each[-1]:.3f}",
-                flush=True,
-            )
+            print(f"  {name:12s} w {each[:-1].mean():.3f} ± {error:.3f} ({shown}), σ² {each[-1]:.3f}")
+        ordered = [hit[0][order] for hit, order in found]
+        print("  by width     " + " ".join(f"{x:.3f}" for x in np.mean(ordered, axis=0)), flush=True)
 
 
 def covered(made, n, seed):
-    """Whether intervals hold w and σ²: noise-aware, naive. One swarm of the reading, which has two."""
+    """Whether intervals hold w and σ²: noise-aware (one swarm of two), naive; and columns by width."""
     rng, d = np.random.default_rng([n, seed]), EIGHT.dimension
     variance = 0.3 / rng.gamma(4)
     w = rng.normal(size=d) * np.sqrt(variance / 0.5)
-    x = rng.uniform(-1, 1, size=(n, d - 1)) * np.linspace(0.4, 1, d - 1)
+    widths = rng.permutation(np.linspace(0.4, 1, d - 1))
+    x = rng.uniform(-1, 1, size=(n, d - 1)) * widths
     x = np.column_stack([x, np.full(n, 0.5)])
     y = x @ w + rng.normal(size=n) * np.sqrt(variance)
     count = {} if made.n else {"count": n}
@@ -199,7 +203,7 @@ def covered(made, n, seed):
     truth = np.append(w, variance)
     aware = read_normal(EIGHT, Observed.of(released, EIGHT), SeededSource(seed), swarms=1)
     ends = [posterior.interval(0.9).T for posterior in (aware, released.posterior(reading="naive"))]
-    return [(low < truth) & (truth < high) for low, high in ends]
+    return [(low < truth) & (truth < high) for low, high in ends], np.argsort(widths)
 
 
 def main():
