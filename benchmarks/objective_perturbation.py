@@ -97,7 +97,7 @@ def seconds():
 
 def coverage(cases=None, replicates=200):
     print(
-        "design  n  d  ε   coverage (standard error)   before widening   predicted before   widened   width/prior"
+        "design  n  d  ε   coverage (standard error)  before widening  predicted before  widened  width/prior"
     )
     for law, (n, d, epsilon) in cases or product(LAWS, GRID):
         model = regression(d)
