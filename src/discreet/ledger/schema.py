@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 VERSION = 1  # of this layout; a file of another one is refused
-PATIENCE = 60  # seconds that a writer waits for its turn
+PATIENCE = 180  # seconds that a writer waits for its turn: SQLite is not fair to a crowd
 
 metadata = MetaData()
 
