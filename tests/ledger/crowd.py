@@ -46,7 +46,8 @@ def main():
             try:
                 done = work(where, Path(out) / str(index), int(charges), kind, price)
             except Exception as error:  # noqa: BLE001 - said, since a forked child ends without a trace
-                print(type(error).__name__, error, file=sys.stderr, flush=True)
+                sys.stderr.write(f"{type(error).__name__}: {error}\n")
+                sys.stderr.flush()
             finally:
                 os._exit(0 if done else 1)
         children.append(child)
