@@ -35,7 +35,7 @@ def test_through_the_table_it_is_calibrated_by_the_gaussian_profile(tmp_path):
     table = dc.Table.open(
         pa.table(dict(zip(names, rows.T, strict=True))), schema={name: dc.Bounded(-3, 3) for name in names}
     )
-    ledger = dc.Ledger.open(str(tmp_path / "b.db"), budget=dc.ApproxDP(2, 1e-4))
+    ledger = dc.Ledger.open(str(tmp_path / "b.db"), budget=dc.ApproxDP(4, 1e-4))
     release = dc.privatise(
         table,
         family(7),
@@ -54,6 +54,27 @@ def test_through_the_table_it_is_calibrated_by_the_gaussian_profile(tmp_path):
     assert posterior.diagnostics.method == METHOD
     low, high = posterior.interval(0.999).T
     assert ((low < truth) & (truth < high)).all()
+    assert posterior.caution is None
+    clipped = dc.privatise(
+        table, family(7, radius=1), target=dc.ApproxDP(1, 1e-5), ledger=ledger, source=SeededSource(4)
+    )
+    clipped.report(tmp_path / "page.html")
+    assert "were clipped to it" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("radius", "epsilon"), [(1, 1), (1, 10), (4, 1), (4, 10)])
+def test_a_result_says_that_rows_were_clipped_where_many_were(radius, epsilon):
+    """σ² is 0.02, as the prior would have it: at radius 1 some 40 % of the rows are beyond, at 4 none is."""
+    rng, model = np.random.default_rng(5), family(6, radius=radius, scale=0.06)
+    x = rng.normal(size=(20_000, 6)) * 0.35
+    rows = np.column_stack([x, x @ np.full(6, 0.2) + rng.normal(size=len(x)) * 0.02**0.5])
+    made = NoisyStatistics.calibrate(
+        model, n=len(x), target=dc.ApproxDP(epsilon, 1e-5), noise="gaussian"
+    ).release(model.statistic(rows), SeededSource(1))
+    said = made.posterior(reading="noise_aware").caution
+    assert np.mean(np.linalg.norm(rows, axis=1) > radius) == pytest.approx(0.4 * (radius == 1), abs=0.15)
+    assert (said is not None) == (radius == 1)
+    assert said is None or "beyond the radius 1 and were clipped" in said
 
 
 def test_without_noise_it_is_the_conjugate_posterior():

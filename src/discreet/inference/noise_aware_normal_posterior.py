@@ -28,6 +28,7 @@ class SampledPosterior(NoiseAware):
     draws: Floats
     size: NDArray[Any] | None  # draws of n, (chains, draws); None where n is public
     computed: Diagnostics
+    caution: str | None = None  # where intervals are not to be trusted, and why
 
     @property
     def diagnostics(self) -> Diagnostics:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 METHOD = "errors in variables, normal; clipped rows not modelled, XᵀX made semidefinite where a variance"
 SWARMS, SIZE = 2, 1000
 EXTRA = 3  # ln g, ln λ of the diagonal, ln λ beside it
+CLIPPED = 0.02  # share of rows beyond the radius from which a caution is due
 APART = float(np.log(0.5))  # a guess of ln λ, right within a factor e
 
 
@@ -168,4 +169,18 @@ def read_normal(
     count = np.rint(np.exp(x[..., -1])).astype(np.int64) if given.unsure else None
     judged = theta if count is None else np.concatenate([theta, count[..., None]], axis=-1)
     how = Diagnostics(METHOD, swarms, size, float(r_hat(judged).max()), float(ess(judged).min()))
-    return SampledPosterior(prior, theta, count, how)
+    return SampledPosterior(prior, theta, count, how, caution(prior, x.reshape(-1, x.shape[-1]), rng))
+
+
+def caution(prior: BayesianLinearRegression, x: Floats, rng: np.random.Generator) -> str | None:
+    """Imagine a row for every draw, x ~ N(0, gI): this reading takes clipped rows for unclipped ones."""
+    d = prior.dimension
+    rows = rng.standard_normal((len(x), d)) * np.exp(x[:, d + 1 : d + 2] / 2)
+    answers = np.sum(rows * x[:, :d], axis=1) + rng.standard_normal(len(x)) * np.exp(x[:, d] / 2)
+    beyond = float(np.mean(np.sum(rows**2, axis=1) + answers**2 > float(prior.radius) ** 2))
+    if beyond < CLIPPED:
+        return None
+    return (
+        f"about {beyond:.0%} of the rows may lie beyond the radius {float(prior.radius):g} and were clipped "
+        "to it, which this reading leaves out: intervals may cover too seldom; a larger radius clips fewer"
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from scipy.special import ndtri
 
-from discreet.report.markup import Html, element, joined, paragraphs, table
+from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
 from discreet.report.numbers import decimals, places_for, shown, whole
 from discreet.report.pictures import bars, drawn_rows, forest
 from discreet.report.subject import Group, Subject, quoted
@@ -119,7 +119,8 @@ class CoefficientFindings:
 
     def intervals(self) -> Html:
         meaning = SCALE.replace("{}", _effect(self.model), 1).replace("{}", f"{float(self.model.norm):g}", 1)
-        return joined([self._table(), paragraphs(self._reading(), meaning), *self._cautions()])
+        said = cautions(self.release.posterior.caution)
+        return joined([self._table(), paragraphs(self._reading(), meaning), said])
 
     def _table(self) -> Html:
         group, after, before = self.subject.groups[0], self.posterior, self.prior
@@ -140,11 +141,6 @@ class CoefficientFindings:
         if (draws := released_draws(self.release)) is not None:
             return ONLY_DRAWS.replace("{}", "one draw" if len(draws) == 1 else f"{len(draws)} draws")
         return NAIVE if self.release.posterior.reading == "naive" else AWARE
-
-    def _cautions(self) -> list[Html]:
-        """Repeat what the reading says against itself."""
-        said = self.release.posterior.caution
-        return [element("p", f"{said[0].upper()}{said[1:].rstrip('.')}.", class_="caution")] if said else []
 
     def next_record(self) -> Html:
         """E[y | x] where one feature is 1 and all others are 0, for the features that matter most."""

@@ -12,7 +12,7 @@ from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.report.cells import CellFindings
 from discreet.report.coefficients import CoefficientFindings
 from discreet.report.densities import density, drawn_on_prior
-from discreet.report.markup import Html, element, joined, paragraphs, table
+from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
 from discreet.report.numbers import NONE, decimals, places_for, shown, whole
 from discreet.report.pictures import MOST_ROWS, drawn_rows, forest
 from discreet.report.predictive import predictive
@@ -125,10 +125,9 @@ class Findings:
             places = places_for(self.posterior.widths)
             ends = (shown(float(end), places, percent=group.percent) for end in (low, high))
             said.append(f"Read as if it were exact, it would give {' to '.join(ends)}, and cover too rarely.")
-        words = paragraphs(" ".join(said))
-        if not method.r_hat > MIXED:
-            return words
-        return joined([words, element("p", UNMIXED.replace("{}", f"{method.r_hat:.2f}"), class_="caution")])
+        own = getattr(self.release.posterior, "caution", None)
+        apart = UNMIXED.replace("{}", f"{method.r_hat:.2f}") if method.r_hat > MIXED else None
+        return joined([paragraphs(" ".join(said)), cautions(own, apart)])
 
     def next_record(self) -> Html | None:
         return predictive(self.release, self.subject, self.release.posterior)

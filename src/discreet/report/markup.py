@@ -68,6 +68,12 @@ def paragraphs(*texts: str) -> Html:
     return joined(element("p", text) for text in texts)
 
 
+def cautions(*texts: str | None) -> Html:
+    """Sentences of what is not to be trusted; None says nothing."""
+    said = (f"{text[0].upper()}{text[1:].rstrip('.')}." for text in texts if text)
+    return joined(element("p", sentence, class_="caution") for sentence in said)
+
+
 def facts(pairs: Iterable[tuple[str, str]], class_: str = "facts") -> Html:
     """Name and value, side by side."""
     inside = (element("div", element("dt", name), element("dd", value)) for name, value in pairs)
