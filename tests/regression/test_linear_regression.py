@@ -12,6 +12,7 @@ from discreet.inference.noise_aware_regression_normal import METHOD, Given, read
 from discreet.inference.noise_aware_swarm import settle
 from discreet.mechanisms.noisy_release import NoisyRelease
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.report import report
 from discreet.sampling.source import SeededSource
 
 
@@ -58,8 +59,7 @@ def test_through_the_table_it_is_calibrated_by_the_gaussian_profile(tmp_path):
     clipped = dc.privatise(
         table, family(7, radius=1), target=dc.ApproxDP(1, 1e-5), ledger=ledger, source=SeededSource(4)
     )
-    clipped.report(tmp_path / "page.html")
-    assert "were clipped to it" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "were clipped to it" in report(clipped)
 
 
 @pytest.mark.parametrize(("radius", "epsilon"), [(1, 1), (1, 10), (4, 1), (4, 10)])
