@@ -1,7 +1,8 @@
 """Linear regression on real data: R² of test rows beside OLS, AdaSSP and diffprivlib; coverage.
 
 python benchmarks/linear_regression.py [--seeds 20] [--peers]
-python benchmarks/linear_regression.py --coverage 400 [n ε δ]    (δ = 0: pure ε; n < 0: n private)
+python benchmarks/linear_regression.py --coverage 400 [--related] [n ε δ]    (δ = 0: pure ε; n < 0: n private)
+--related: columns share a cause, with loadings drawn anew for every world; else they are independent.
 (ε, 1e-5), SUBSTITUTE, four fifths of the rows to train on, other splits for each seed. diffprivlib (pure ε)
 runs in an environment of its own, on the same splits and bounds: `--peers` makes it once.
 """
@@ -165,7 +166,7 @@ def beside(features, y, seeds):
     return json.loads(ran.stdout)
 
 
-def coverage(worlds, points):
+def coverage(worlds, points, related):
     """Shares of 90 % intervals that hold the truth: weights, σ² and which columns are wide drawn anew.
 
     Shown for each weight, then for the columns from the narrowest to the widest.
@@ -178,7 +179,7 @@ def coverage(worlds, points):
         )
         noise = "gaussian" if delta else "discrete_laplace"
         made = NoisyStatistics.calibrate(EIGHT, n=None if private else n, target=target, noise=noise)
-        found = [covered(made, abs(n), seed) for seed in range(worlds)]
+        found = [covered(made, abs(n), seed, related) for seed in range(worlds)]
         hits = np.array([hit for hit, _ in found])
         print(f"n = {abs(n)}, {target!r}, {worlds} worlds")
         for name, hit in zip(("noise-aware", "naive"), hits.transpose(1, 0, 2), strict=True):
@@ -189,13 +190,15 @@ def coverage(worlds, points):
         print("  by width     " + " ".join(f"{x:.3f}" for x in np.mean(ordered, axis=0)), flush=True)
 
 
-def covered(made, n, seed):
+def covered(made, n, seed, related):
     """Whether intervals hold w and σ²: noise-aware (one swarm of two), naive; and columns by width."""
     rng, d = np.random.default_rng([n, seed]), EIGHT.dimension
     variance = 0.3 / rng.gamma(4)
     w = rng.normal(size=d) * np.sqrt(variance / 0.5)
     widths = rng.permutation(np.linspace(0.4, 1, d - 1))
-    x = rng.uniform(-1, 1, size=(n, d - 1)) * widths
+    loads = rng.uniform(-0.9, 0.9, d - 1) * related
+    x = rng.uniform(-1, 1, size=(n, d - 1)) * np.sqrt(1 - loads**2) + rng.uniform(-1, 1, size=(n, 1)) * loads
+    x *= widths
     x = np.column_stack([x, np.full(n, 0.5)])
     y = x @ w + rng.normal(size=n) * np.sqrt(variance)
     count = {} if made.n else {"count": n}
@@ -211,11 +214,12 @@ def main():
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--coverage", type=int, default=0)
+    parser.add_argument("--related", action="store_true")
     parser.add_argument("point", type=float, nargs="*")
     given = parser.parse_args()
     if given.coverage:
         n, *rest = given.point or [0]
-        coverage(given.coverage, [(int(n), *rest)] if rest else POINTS)
+        coverage(given.coverage, [(int(n), *rest)] if rest else POINTS, given.related)
         return
     for task in TASKS:
         run(task, given.seeds, given.peers)
