@@ -48,8 +48,8 @@ def plan(
     rank_by: Annotated[
         str,
         typer.Option(
-            help="error, absolute, honest_width, width, kl, test_error (of a linear regression); of other regressions "
-            "error, log_loss, rms, width."
+            help="error, absolute, honest_width, width, kl, test_error (of a linear regression); "
+            "of other regressions error, log_loss, rms, width."
         ),
     ] = "error",
     replicates: Annotated[
