@@ -101,7 +101,7 @@ def coverage(cases=None, replicates=200):
     )
     for law, (n, d, epsilon) in cases or product(LAWS, GRID):
         model = regression(d)
-        times = replicates if n <= 20_000 else max(20, replicates * 50_000 // n // 4)
+        times = replicates if n <= 20_000 else replicates // 2
         found = calibrated(model, epsilon)
         tilt = Tilt(
             found.strength,
