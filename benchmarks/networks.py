@@ -26,7 +26,7 @@ from discreet.sampling.source import SeededSource
 
 TRIANGLE = BayesianNetwork([("a", "b"), ("a", "c"), ("b", "c")]).bind({"a": 2, "b": 3, "c": 2})
 SETTINGS = [(100, 0.1), (1000, 0.1), (1000, 1.0), (10_000, 0.3)]
-REPLICATES, MIXTURES = 400, 200
+REPLICATES, MIXTURES = 400, 400
 SWEEPS = {100: 2000, 1000: 1200, 10_000: 500}  # kept, after a third as many or half; two chains
 
 
@@ -94,13 +94,13 @@ def mixtures():
     print(f"{'n':>7} {'ε':>5} {'aware':>9} {'likeliest':>9} {'naive':>9}  standard errors; R-hat, ESS, CPU s")
     for n, epsilon in SETTINGS:
         source, rng, found, chains = SeededSource(n + 2), np.random.default_rng(n + 2), [], []
-        began, sizes = time.process_time(), {"chains": 2, "sweeps": SWEEPS[n], "keep": 500}
+        began = time.process_time()
         mechanism = NoisyCounts.calibrate(LATENT, n=n, target=PureDP(epsilon))
         for _ in range(MIXTURES):
             truth = joints(rng.dirichlet([1, 1]), rng.dirichlet([1, 1], (2, 3)).reshape(2, 6))
             cells = mechanism.release(rng.multinomial(n, truth), source)
-            aware = fit_mixture(cells, LATENT, **sizes, source=source)
-            careless = fit_mixture(cells, LATENT, reading="naive", chains=2, sweeps=300, source=source)
+            aware = fit_mixture(cells, LATENT, chains=2, source=source)
+            careless = fit_mixture(cells, LATENT, reading="naive", chains=2, sweeps=2000, source=source)
             chains.append([aware.diagnostics.r_hat, aware.diagnostics.ess])
             found.append([inside(made, truth) for made in (aware, aware.best, careless)])
         told(n, epsilon, found, chains, began)
@@ -185,14 +185,14 @@ def mixture():
     mixed = Mixture(components=4, features=names).bind({name: model.size_of[name] for name in names})
     flat = np.ravel_multi_index(tuple(train[name] for name in names), mixed.sizes)
     counts, n = np.bincount(flat, minlength=mixed.size), len(flat)
-    known = exact_mixture(counts, mixed, source=SeededSource(1), sweeps=300, keep=100)
+    known = exact_mixture(counts, mixed, source=SeededSource(1), keep=100)
     print(f"mixture of 4 over {mixed.size} cells, n = {n}")
     print(f"known counts {known.log_likelihood(test).round(4)} modes {known.modes}")
     for epsilon in (0.1, 1.0):
         cells = NoisyCounts.calibrate(mixed, n=n, target=PureDP(epsilon)).release(counts, SeededSource(2))
         for reading in ("noise_aware", "naive"):
             began = time.process_time()
-            made = fit_mixture(cells, mixed, reading=reading, sweeps=300, keep=100)
+            made = fit_mixture(cells, mixed, reading=reading, keep=100)
             took = time.process_time() - began
             line = f"ε = {epsilon} {reading:12} {made.log_likelihood(test).round(4)} modes {made.modes}"
             print(f"{line} {took:.1f} CPU s", flush=True)

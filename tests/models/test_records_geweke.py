@@ -11,8 +11,7 @@ import pytest
 
 from discreet.inference.bayes_net_chain import Chain, Problem, layout_of
 from discreet.inference.bayes_net_kernel import Noise
-from discreet.inference.mixture import prior_of
-from discreet.inference.mixture_chain import Evidence, MixtureChain
+from discreet.inference.mixture_chain import Evidence, MixtureChain, prior_of
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
 
@@ -30,8 +29,6 @@ def laplace(rng, size):
 class Network:
     """a → b, both tables noised."""
 
-    noised = slice(0, 6)
-
     @staticmethod
     def prior(n, rng):
         a, b = rng.dirichlet([0.5, 0.5]), rng.dirichlet([0.5, 0.5], 2)
@@ -46,14 +43,25 @@ class Network:
         return chain, chain.advance
 
     @staticmethod
+    def noisy(chain):
+        return chain.problem.noisy
+
+    @staticmethod
+    def counts(chain):
+        return chain.problem.noisy - chain.residual
+
+    @staticmethod
+    def tell(chain, noisy):
+        chain.residual += noisy - chain.problem.noisy
+        chain.problem.noisy[:] = noisy
+
+    @staticmethod
     def functions(theta, counts):
         return [theta[0] ** 2, theta[2] ** 2, theta[4] * theta[0], (counts[2:] ** 2).sum() / MOST**2]
 
 
 class Latent:
     """Two classes over (a, b), the joint table noised; functions need no labels."""
-
-    noised = slice(10, 14)
 
     @staticmethod
     def cells(theta):
@@ -66,16 +74,23 @@ class Latent:
 
     @staticmethod
     def chain(sharpness, private):
-        noise = Noise(np.array([0, 0, 0, sharpness]), squared=False, reach=np.full(4, 6))
-        problem = Problem(
-            layout_of(LATENT.network), noise, np.zeros(14), prior_of(LATENT), MOST, fixed=not private
-        )
         evidence = Evidence(
-            LATENT, "noise_aware", np.zeros(4), np.zeros((MOST, 4), np.int32), MOST, noise,
-            fixed=not private, frozen=False,
-        )  # fmt: skip
-        chain = MixtureChain.begin(problem, evidence, prior_of(LATENT), 1)
-        return chain.inner, chain.advance
+            LATENT, "noise_aware", np.zeros(4), MOST, MOST, sharpness, scale=SCALE, fixed=not private
+        )
+        chain = MixtureChain.begin(evidence, prior_of(LATENT), 1)
+        return chain, chain.advance
+
+    @staticmethod
+    def noisy(chain):
+        return chain.said.noisy
+
+    @staticmethod
+    def counts(chain):
+        return chain.joint.copy()
+
+    @staticmethod
+    def tell(chain, noisy):
+        chain.said.noisy[:] = noisy
 
     @classmethod
     def functions(cls, theta, counts):
@@ -100,14 +115,13 @@ def forward(case, private, draws, rng):
 
 def alternating(case, private, draws, sharpness=1 / SCALE):
     """Noise anew given the counts, then sweeps given the noisy counts, over and over"""
-    (inner, advance), rng, found = case.chain(sharpness, private), np.random.default_rng(3), []
-    noisy, residual = inner.problem.noisy[case.noised], inner.residual[case.noised]
+    (chain, advance), rng, found = case.chain(sharpness, private), np.random.default_rng(3), []
     for _ in range(draws):
-        counts = noisy - residual
-        residual[:] = laplace(rng, residual.size)
-        noisy[:] = counts + residual
+        noise = laplace(rng, case.counts(chain).size)
+        case.tell(chain, case.counts(chain) + noise)
         advance(2)
-        found.append(told(case, inner.theta, noisy - residual, residual, inner.n))
+        counts = case.counts(chain)
+        found.append(told(case, chain.theta, counts, case.noisy(chain) - counts, chain.n))
     return np.array(found)
 
 

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.inference.bayes_net import public_source
-from discreet.inference.bayes_net_chain import (
-    WARMING,
-    Problem,
-    check_length,
-    layout_of,
-    moves,
-    noise_of,
-    size_of,
-)
+from discreet.inference.bayes_net_chain import WARMING, check_length, moves
 from discreet.inference.cell_posteriors import known_reading, refitted
-from discreet.inference.mixture_chain import Evidence, MixtureChain
+from discreet.inference.mixture_chain import Evidence, MixtureChain, prior_of
 from discreet.inference.mixture_posterior import MixturePosterior
 from discreet.inference.progress import watched
 
@@ -31,8 +23,8 @@ if TYPE_CHECKING:
     from discreet.models.mixture import Mixture
     from discreet.sampling.source import Source
 
-MOVES = 4_000_000  # records times sweeps in a chain, which bounds its time; and within it
-FEWEST, MOST = 400, 2000  # sweeps to keep
+WORK = 400_000_000  # cells times classes times columns that a chain may look at, some seconds; and within it
+FEWEST, MOST = 1000, 20_000  # sweeps to keep
 PULL = 5.0  # prior records that a start puts where its seed is
 FEW = 5  # a class with fewer records than this shows mostly its prior
 
@@ -52,15 +44,15 @@ def fit(
     keep: int = 500,
     source: Source | None = None,
 ) -> MixturePosterior:
-    """p(π, θ | Ĉ): Gibbs over classes, records and tables; the same numbers every time without a source.
+    """p(π, θ | Ĉ): Gibbs over counts, classes and tables; the same numbers every time without a source.
 
     The naive reading takes max(Ĉ, 0), rounded, as if it were C.
     """
     model = refitted(model, cells)
     if known_reading(reading) == "naive":
-        evidence = _exactly("naive", np.rint(np.maximum(cells.noisy, 0)).astype(np.int64), model)
+        evidence = Evidence.exactly("naive", np.rint(np.maximum(cells.noisy, 0)).astype(np.int64), model)
     else:
-        evidence = _noisily(cells, model)
+        evidence = Evidence.noisily(cells, model)
     made = _posterior(evidence, source or public_source(cells, model), chains, sweeps, keep)
     return replace(made, notes=_notes(made, cells.noisy))
 
@@ -76,47 +68,27 @@ def exact(
 ) -> MixturePosterior:
     """Fit where the joint counts are known: Gibbs over classes and tables."""
     known = np.asarray(counts, dtype=np.int64)
-    made = _posterior(_exactly("exact", known, model), source, chains, sweeps, keep)
+    made = _posterior(Evidence.exactly("exact", known, model), source, chains, sweeps, keep)
     return replace(made, notes=_notes(made, known))
-
-
-def _noisily(cells: NoisyCells, model: Mixture) -> Evidence:
-    """Only the joint table is noised; moves of many records reach as far in every node."""
-    (n, most), nodes = size_of(cells), len(model.features) + 2
-    joint, sharpness = noise_of(cells, most), np.zeros(nodes)
-    sharpness[-1] = joint.sharpness[0]
-    noise = joint._replace(sharpness=sharpness, reach=np.full(nodes, joint.reach[0]))
-    codes, counts = np.zeros((most, nodes), np.int32), cells.noisy.astype(np.float64)
-    public, scale = cells.n is not None, float(cells.scales[0])
-    return Evidence(model, "noise_aware", counts, codes, n, noise, public, frozen=False, scale=scale)
-
-
-def _exactly(reading: str, counts: NDArray[np.int64], model: Mixture) -> Evidence:
-    from discreet.inference.bayes_net_kernel import Noise  # noqa: PLC0415 - loads numba
-
-    where, nodes = np.repeat(np.arange(counts.size), counts), len(model.features) + 2
-    codes = np.zeros((len(where), nodes), np.int32)
-    codes[:, 1:-1] = np.stack(np.unravel_index(where, model.sizes), axis=1)
-    silent = Noise(np.zeros(nodes), squared=False, reach=np.ones(nodes, np.int64))
-    joint = counts.astype(np.float64)
-    return Evidence(model, reading, joint, codes, len(where), silent, fixed=True, frozen=True)
 
 
 def _posterior(
     evidence: Evidence, source: Source, chains: int, sweeps: int | None, keep: int
 ) -> MixturePosterior:
     check_length(chains, sweeps, keep)
-    model, width = evidence.model, prior_of(evidence.model).size - evidence.model.size
-    total = sweeps or int(np.clip(MOVES // max(evidence.n, 1), FEWEST, MOST))
+    model, width = evidence.model, prior_of(evidence.model).size
+    looks = model.size * model.components * (len(model.features) + 1)
+    total = sweeps or int(np.clip(WORK // looks, FEWEST, MOST))
     kept = min(keep, total)
     flat, levels = np.empty((chains, kept, width)), np.empty((chains, kept))
     sizes = np.empty((chains, kept), np.int64)
-    begun = (_begun(evidence, int(seed)) for seed in source.words(chains))
+    seeds = (int(seed) for seed in source.words(chains))
+    begun = (MixtureChain.begin(evidence, start(model, evidence.joint, seed), seed) for seed in seeds)
     work = moves(begun, total // 2, max(total // kept, 1), kept)
     for c, s, chain, many in watched(work, chains * (WARMING + kept), "classes behind the counts"):
         level = chain.advance(many)
         if s >= 0:
-            flat[c, s], sizes[c, s], levels[c, s] = chain.inner.theta[:width], chain.inner.n, level
+            flat[c, s], sizes[c, s], levels[c, s] = chain.theta, chain.n, level
     K = model.components
     ends = pairwise((K + K * np.cumsum([0, *model.sizes])).tolist())
     tables = [flat[..., a:b].reshape(*flat.shape[:2], K, (b - a) // K) for a, b in ends]
@@ -128,15 +100,6 @@ def _posterior(
         log_joint=levels,
         records=sizes,
     )
-
-
-def _begun(evidence: Evidence, seed: int) -> MixtureChain:
-    """Start one chain; numba's generator is seeded with it."""
-    model, prior = evidence.model, prior_of(evidence.model)
-    noisy = np.concatenate([np.zeros(prior.size - model.size), evidence.joint])
-    layout, room = layout_of(model.network), len(evidence.codes)
-    problem = Problem(layout, evidence.noise, noisy, prior, room, evidence.fixed)
-    return MixtureChain.begin(problem, evidence, start(model, evidence.joint, seed), seed)
 
 
 def start(model: Mixture, joint: Floats, seed: int) -> Floats:
@@ -155,14 +118,7 @@ def start(model: Mixture, joint: Floats, seed: int) -> Floats:
         table = np.tile(0.5 + margin / margin.sum(), (model.components, 1))
         table[np.arange(model.components), values[seeds, d]] += PULL
         shapes.append(table.reshape(-1))
-    return np.concatenate([*shapes, np.ones(joint.size)])
-
-
-def prior_of(model: Mixture) -> Floats:
-    """Dirichlet entries of π, of every θ, and of the joint table's rows of one code."""
-    weights = np.full(model.components, float(model.weight))
-    tables = np.full(model.components * sum(model.sizes), float(model.prior))
-    return np.concatenate([weights, tables, np.ones(model.size)])
+    return np.concatenate(shapes)
 
 
 def _notes(made: MixturePosterior, shown: NDArray[Any]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""One Markov chain of a mixture: the network's moves on (class, features), classes drawn anew, θ."""
+"""One Markov chain of a mixture, as Python holds it; its moves are compiled."""
 
 from __future__ import annotations
 
@@ -7,82 +7,116 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.inference.bayes_net_chain import Chain, jittered
+from discreet.inference.bayes_net_chain import REACH, jittered, size_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.families.family import Floats
-    from discreet.inference.bayes_net_chain import Problem
+    from discreet.mechanisms.noisy_cells import NoisyCells
     from discreet.models.mixture import Mixture
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a chain conditions on, in the layout of the mixture's network."""
+    """What a chain conditions on: joint counts, exact or noisy, and n."""
 
     model: Mixture
     reading: str
-    joint: Floats  # counts of the joint table, noisy or not
-    codes: NDArray[np.int32]  # room for the records (class, features, 0); the records themselves if frozen
-    n: int
-    noise: Any  # the kernel's
-    fixed: bool  # n is public
-    frozen: bool  # the counts are taken as exact
-    scale: float = 0.0  # of the noise
+    joint: Floats
+    n: int  # or where to start, if it is private
+    most: int
+    sharpness: float = 0.0  # of the noise
+    squared: bool = False
+    scale: float = 0.0
+    fixed: bool = True  # n is public
+    frozen: bool = False  # the counts are taken as exact
 
-    def like(self, seed: int) -> NDArray[np.int32]:
-        """Make n records whose joint counts are the noisy ones with as much noise again, to within one."""
+    @classmethod
+    def exactly(cls, reading: str, counts: NDArray[np.int64], model: Mixture) -> Evidence:
+        n = int(counts.sum())
+        return cls(model, reading, counts.astype(np.float64), n, n, frozen=True)
+
+    @classmethod
+    def noisily(cls, cells: NoisyCells, model: Mixture) -> Evidence:
+        (n, most), scale = size_of(cells), float(cells.scales[0])
+        squared = cells.noise.endswith("gaussian")
+        sharpness = 1 / (2 * scale**2) if squared else 1 / scale
+        noisy, public = cells.noisy.astype(np.float64), cells.n is not None
+        return cls(model, "noise_aware", noisy, n, most, sharpness, squared, scale, fixed=public)
+
+    def counts(self, seed: int) -> NDArray[np.int64]:
+        """Return the counts or, of noisy ones, some that add up to n: theirs with as much noise again."""
+        if self.frozen:
+            return self.joint.astype(np.int64)
         rng = np.random.default_rng(seed)
         weight = jittered(self.joint, np.full(self.joint.size, self.scale), rng) + 1e-9
-        steps = (np.arange(self.n) + rng.random()) / max(self.n, 1)
-        where = np.searchsorted(np.cumsum(weight / weight.sum()), steps).clip(max=weight.size - 1)
-        codes = np.zeros((self.n, len(self.model.features) + 2), np.int32)
-        codes[:, 1:-1] = np.stack(np.unravel_index(where, self.model.sizes), axis=1)
-        return codes
+        ends = np.floor(self.n * np.cumsum(weight) / weight.sum() + rng.random()).clip(max=self.n)
+        ends[-1] = self.n
+        return np.asarray(np.diff(ends, prepend=0.0), dtype=np.int64)
 
 
 @final
-@dataclass(frozen=True)
+@dataclass
 class MixtureChain:
-    """Wraps the network's chain; where the counts are taken as exact, only classes and θ move."""
+    """The state (counts, n, θ); numba's generator is seeded when it begins."""
 
-    inner: Chain
-    frozen: bool
+    shape: Any  # the kernel's Shape and Said: importing them compiles
+    said: Any
+    prior: Floats
+    joint: NDArray[np.int64]
+    n: int
+    theta: Floats  # π, then the tables of each feature, class by class
 
     @classmethod
-    def begin(cls, problem: Problem, evidence: Evidence, shapes: Floats, seed: int) -> MixtureChain:
-        """Start from the records, or such as the noisy counts speak of; classes from the mean of `shapes`."""
-        from discreet.inference.mixture_kernel import relabel  # noqa: PLC0415 - compiles on first use
+    def begin(cls, evidence: Evidence, shapes: Floats, seed: int) -> MixtureChain:
+        """Start from the mean of `shapes`, and counts such as the noisy ones speak of."""
+        from discreet.inference import mixture_kernel as kernel  # noqa: PLC0415 - compiles on first use
+        from discreet.inference.bayes_net_kernel import seed as sow  # noqa: PLC0415
 
-        model, records = evidence.model, evidence.codes if evidence.frozen else evidence.like(seed)
-        inner = Chain.begin(problem, records, seed)
-        totals = [cells.reshape(-1, cells.shape[-1]) for cells in model.network.split(shapes).values()]
-        mean = np.concatenate([(t / t.sum(axis=1, keepdims=True)).reshape(-1) for t in totals])
-        relabel(inner.codes, inner.n, mean, inner.residual, problem.layout)
-        for v in range(problem.layout.size.size - 1):
-            inner.redraw(v, problem.prior)
-        return cls(inner, evidence.frozen)
+        sow(seed % 2**31)
+        shape, joint = shape_of(evidence.model), evidence.counts(seed)
+        reach = int(np.clip(REACH * evidence.scale, 1, max(evidence.most, 1)))
+        said = kernel.Said(
+            evidence.joint.copy(),
+            evidence.sharpness,
+            evidence.squared,
+            reach,
+            evidence.most,
+            evidence.fixed,
+            evidence.frozen,
+        )
+        rows = zip(shape.rows.tolist(), shape.length.tolist(), strict=True)
+        theta = np.concatenate([shapes[a : a + b] / shapes[a : a + b].sum() for a, b in rows])
+        return cls(shape, said, prior_of(evidence.model), joint, int(joint.sum()), theta)
 
     def advance(self, sweeps: int) -> float:
-        """Sweep; return ln p(π, θ, records, ŷ) up to a constant, before the last draw of θ."""
-        level = 0.0
-        for _ in range(sweeps):
-            level = self._sweep()
-        return level
+        """Sweep; return ln p(π, θ, counts, ŷ) up to a constant, before the last draw of θ."""
+        from discreet.inference.mixture_kernel import sweep  # noqa: PLC0415
 
-    def _sweep(self) -> float:
-        from discreet.inference.mixture_kernel import log_noise, relabel  # noqa: PLC0415
+        self.n, level = sweep(self.joint, self.n, self.theta, self.prior, self.shape, self.said, sweeps)
+        return float(level)
 
-        chain, layout = self.inner, self.inner.problem.layout
-        if not self.frozen:
-            chain.advance(1)
-        width = layout.stop[-2]
-        with np.errstate(divide="ignore"):
-            level = float(((chain.problem.prior[:width] - 1) * np.log(chain.theta[:width] + 1e-300)).sum())
-        level += float(relabel(chain.codes, chain.n, chain.theta, chain.residual, layout))
-        level += 0.0 if self.frozen else float(log_noise(chain.residual, layout, chain.problem.noise))
-        for v in range(layout.size.size - 1):
-            chain.redraw(v, chain.problem.prior)
-        return level
+
+def prior_of(model: Mixture) -> Floats:
+    """Dirichlet entries of π and of every θ."""
+    weights = np.full(model.components, float(model.weight))
+    return np.concatenate([weights, np.full(model.components * sum(model.sizes), float(model.prior))])
+
+
+def shape_of(model: Mixture) -> Any:  # noqa: ANN401 - loads numba
+    """Say where each θ lies, for the kernel."""
+    from discreet.inference.mixture_kernel import Shape  # noqa: PLC0415
+
+    K, size = model.components, np.array(model.sizes, dtype=np.int64)
+    begins = K + K * (np.cumsum(size) - size)
+    codes = np.stack(np.unravel_index(np.arange(model.size), model.sizes), axis=1)
+    rows = [0, *(b + k * s for b, s in zip(begins.tolist(), size.tolist(), strict=True) for k in range(K))]
+    return Shape(
+        classes=K,
+        place=np.ascontiguousarray(codes + begins, dtype=np.int64),
+        size=size,
+        rows=np.array(rows, dtype=np.int64),
+        length=np.concatenate([[K], np.repeat(size, K)]).astype(np.int64),
+    )
