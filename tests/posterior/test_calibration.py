@@ -53,7 +53,7 @@ def test_the_largest_knob_meets_the_target_and_the_next_does_not(model, kind, na
         assert not kind(model, n=100, **{name: next_knob(value)}).guarantee <= target
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(
     prior=st.tuples(st.floats(0.2, 50), st.floats(0.2, 50)),
     n=st.integers(1, 10**7),
