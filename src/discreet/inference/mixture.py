@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.models.mixture import Mixture
     from discreet.sampling.source import Source
 
-WORK = 400_000_000  # cells times classes times columns that a chain may look at, some seconds; and within it
+WORK = 100_000_000  # cells times classes times columns that a chain may look at, a few seconds; and within it
 FEWEST, MOST = 1000, 20_000  # sweeps to keep
 PULL = 5.0  # prior records that a start puts where its seed is
 FEW = 5  # a class with fewer records than this shows mostly its prior
