@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import ClassVar, final
 
 from discreet.families.parameters import Rational
-from discreet.models.bayes_net import MOST_CONFIGURATIONS, BayesianNetwork
+from discreet.models.bayes_net import MOST_CONFIGURATIONS
 from discreet.models.count_model import CountModel
-
-CLASS, JOINT = " class", " joint"  # nodes beside the features; no column has such a name
 
 
 @final
@@ -53,10 +50,3 @@ class Mixture(CountModel):
     @property
     def layout(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         return (("joint", self.features),)
-
-    @cached_property
-    def network(self) -> BayesianNetwork:
-        """Class → features → a node of one code, whose table is the joint one: a network of the same law."""
-        edges = [(CLASS, f) for f in self.features] + [(f, JOINT) for f in self.features]
-        named = BayesianNetwork(tuple(edges), nodes=(CLASS, *self.features, JOINT))
-        return named.bind({CLASS: self.components, **self.size_of, JOINT: 1})
