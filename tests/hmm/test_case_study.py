@@ -116,7 +116,8 @@ def test_cells_are_held_out_uniformly(log):
 @pytest.mark.parametrize("method", ["exact", "naive"])
 def test_no_fit_reads_a_cell_that_is_held_out(log, method):
     """Records put back into those cells change nothing; with others held out the fit is another."""
-    split, model, few = Split.of(log, 0, 0), model_of(log, 2), hmm_held_out.QUICK
+    split, model = Split.of(log, 0, 0), model_of(log, 2)
+    few = replace(hmm_held_out.QUICK, chains=1, burn=0, sweeps=4)  # equal or not: nothing is estimated
 
     def fitted(given):
         return hmm_held_out.METHODS[method](
