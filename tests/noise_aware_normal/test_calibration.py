@@ -1,9 +1,10 @@
 """Simulation-based calibration [Talts et al. 2018]: θ from the prior, then a release; θ's rank is uniform.
 
 Kolmogorov–Smirnov at 1e-4 a coordinate, 30 coordinates in all: a true posterior fails one run in 330. The
-naive reading of the same releases must fail. Coverage of 90 % intervals over many more replicates is measured
-by benchmarks/noise_aware_normal.py and tabulated in docs/noise-aware-regression.md; here its mean over a case
-must lie within 4.5 standard deviations of 0.9.
+naive reading of the same releases must fail. 28 to 50 replicates find half of the laws of ranks that are off
+by 0.42 to 0.31 somewhere, and most that are off by more. Coverage of 90 % intervals over many more replicates
+is measured by benchmarks/noise_aware_normal.py and tabulated in docs/noise-aware-regression.md; here its mean
+over a case must lie within 4.5 standard deviations of 0.9.
 """
 
 import numpy as np
@@ -43,28 +44,28 @@ def ranks_and_coverage(model, simulate, release_of, *, n, scale, replicates, see
 
 
 CASES = {
-    "table": ("gamma", {"n": 400, "scale": 12.0, "replicates": 80}),
+    "table": ("gamma", {"n": 400, "scale": 12.0, "replicates": 50}),
     "few records": (
         "gamma",
-        {"n": 40, "scale": 4.0, "replicates": 70, "plan": Plan(chains=2, draws=200, thin=2, burn=500)},
+        {"n": 40, "scale": 4.0, "replicates": 50, "plan": Plan(chains=2, draws=200, thin=2, burn=500)},
     ),
     "limit, n private": (
         "gamma",
         {
             "n": 600,
             "scale": 8.0,
-            "replicates": 50,
+            "replicates": 36,
             "private": True,
             "plan": Plan(chains=2, draws=200, thin=5, burn=1500),
         },
     ),
     "limit of rows": (
         "wishart",
-        {"n": 400, "scale": 12.0, "replicates": 50, "plan": Plan(chains=2, draws=200, thin=6, burn=2000)},
+        {"n": 400, "scale": 12.0, "replicates": 36, "plan": Plan(chains=2, draws=200, thin=6, burn=2000)},
     ),
     "few rows": (
         "wishart",
-        {"n": 40, "scale": 4.0, "replicates": 50, "plan": Plan(chains=2, draws=200, thin=2, burn=600)},
+        {"n": 40, "scale": 4.0, "replicates": 36, "plan": Plan(chains=2, draws=200, thin=2, burn=600)},
     ),
     "limit of rows, n private": (
         "wishart",
@@ -81,18 +82,18 @@ CASES = {
         {
             "n": 40,
             "scale": 2.0,
-            "replicates": 40,
+            "replicates": 32,
             "private": True,
             "plan": Plan(chains=2, draws=150, thin=3, burn=600),
         },
     ),
     "regression, limit": (
         "regression",
-        {"n": 400, "scale": 6.0, "replicates": 40, "plan": Plan(chains=2, draws=200, thin=10, burn=3000)},
+        {"n": 400, "scale": 6.0, "replicates": 28, "plan": Plan(chains=2, draws=200, thin=10, burn=3000)},
     ),
     "regression, few rows": (
         "regression",
-        {"n": 40, "scale": 2.0, "replicates": 40, "plan": Plan(chains=2, draws=200, thin=4, burn=800)},
+        {"n": 40, "scale": 2.0, "replicates": 32, "plan": Plan(chains=2, draws=200, thin=4, burn=800)},
     ),
 }
 
