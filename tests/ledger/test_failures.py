@@ -334,4 +334,4 @@ def test_a_fresh_file_is_durable_and_written_ahead(tmp_path, opened):
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "busy_timeout")
         }
-    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "busy_timeout": 60000}
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "busy_timeout": 180000}
