@@ -2,7 +2,7 @@
 
 python benchmarks/noise_aware_normal.py ratios                    times of the laws relative to the table
 python benchmarks/noise_aware_normal.py coverage FAMILY REPLICATES [N EPSILON]   θ and records from the prior
-                                                                  (N < 0: n private, ADD_REMOVE)
+                                                                  (N < 0: n private, flat on 1 … 2N)
 FAMILY: gamma, gamma-tight (a third of the records clipped), wishart, regression.
 """
 
@@ -88,7 +88,8 @@ def coverage(name, replicates, points):
         covered, naive, ranks, worst, sizes = [], [], [], 1.0, []
         start = time.process_time()
         for _ in range(replicates):
-            theta, records = simulate(model, n, rng)
+            size = n if signed > 0 else int(rng.integers(1, 2 * n + 1))  # flat, as the reading believes
+            theta, records = simulate(model, size, rng)
             release = released(template, model, records, rng)
             options = {"plan": SHORT[name]} if name in SHORT else {}
             posterior = release.posterior(reading="noise_aware", **options)
