@@ -35,7 +35,7 @@ $(READY): pyproject.toml constraints.txt
 	  { echo "discreet needs Python 3.11 or later with venv; installing Debian's"; \
 	    apt-get update -qq && apt-get install -y -qq python3 python3-venv; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
 
 clean:
