@@ -30,7 +30,7 @@ COUNTS = "noise_aware/test_counts_geweke.py::test_the_chain_keeps_the_prior_and_
 KERNELS = {
     "counts": (("noise_aware_dirichlet_kernel",), COUNTS),
     "network": (("bayes_net_kernel", "bayes_net_exchange"), RECORDS),
-    "mixture": (("mixture_kernel",), RECORDS),
+    "mixture": (("mixture_kernel", "bayes_net_kernel", "bayes_net_exchange"), RECORDS),
     "normal, records": (("noise_aware_augment_kernel", "noise_aware_normal_algebra"), NORMAL),
     "normal, limit": (("noise_aware_normal_kernel", "noise_aware_normal_algebra"), NORMAL),
     "hmm, ffbs, counts": (("hmm_blocked", "hmm_counts", "hmm_kernels", "hmm_sweeps"), HMM_COUNTS),

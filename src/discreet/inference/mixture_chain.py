@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.inference.bayes_net_chain import REACH, jittered, size_of
+from discreet.inference.bayes_net_chain import REACH, jittered, noise_of, size_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,11 +40,10 @@ class Evidence:
 
     @classmethod
     def noisily(cls, cells: NoisyCells, model: Mixture) -> Evidence:
-        (n, most), scale = size_of(cells), float(cells.scales[0])
-        squared = cells.noise.endswith("gaussian")
-        sharpness = 1 / (2 * scale**2) if squared else 1 / scale
-        noisy, public = cells.noisy.astype(np.float64), cells.n is not None
-        return cls(model, "noise_aware", noisy, n, most, sharpness, squared, scale, fixed=public)
+        (n, most), noisy = size_of(cells), cells.noisy.astype(np.float64)
+        noise, scale, public = noise_of(cells, most), float(cells.scales[0]), cells.n is not None
+        sharpness = float(noise.sharpness[0])
+        return cls(model, "noise_aware", noisy, n, most, sharpness, noise.squared, scale, fixed=public)
 
     def counts(self, seed: int) -> NDArray[np.int64]:
         """Return the counts or, of noisy ones, some that add up to n: theirs with as much noise again."""

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from discreet.inference.bayes_net_kernel import accepts, log_gain, log_gamma_draw
+from discreet.inference.bayes_net_exchange import shuffle
+from discreet.inference.bayes_net_kernel import accepts, log_gain, redraw_row
 
 if TYPE_CHECKING:
     from discreet.inference.bayes_net_kernel import Floats, Integers
@@ -78,11 +79,7 @@ def exchange(joint: Integers, total: Floats, said: Said, order: Integers) -> Non
     The first proposal is the law without noise, so that only noise is left in the ratio; the second is right
     where noise is narrower than that.
     """
-    for s in range(order.size - 1, 0, -1):
-        other = np.random.randint(s + 1)
-        kept = order[s]
-        order[s] = order[other]
-        order[other] = kept
+    shuffle(order, 0, order.size, order.size - 1)
     for pair in range(order.size // 2):
         i, j = order[2 * pair], order[2 * pair + 1]
         both, odds = joint[i] + joint[j], total[i] + total[j]
@@ -140,21 +137,6 @@ def tally(joint: Integers, weight: Floats, total: Floats, shape: Shape, counts: 
 
 
 @njit(cache=True)
-def redraw(theta: Floats, prior: Floats, counts: Floats, shape: Shape) -> None:
-    """Every row of θ ~ Dirichlet(prior + counts), through logarithms."""
-    for r in range(shape.rows.size):
-        first, last, top, total = shape.rows[r], shape.rows[r] + shape.length[r], -np.inf, 0.0
-        for i in range(first, last):
-            theta[i] = log_gamma_draw(prior[i] + counts[i])
-            top = max(top, theta[i])
-        for i in range(first, last):
-            theta[i] = math.exp(theta[i] - top)
-            total += theta[i]
-        for i in range(first, last):
-            theta[i] /= total
-
-
-@njit(cache=True)
 def log_joint(theta: Floats, prior: Floats, joint: Integers, n: int, total: Floats, said: Said) -> float:
     """Ln p(π, θ) + ln p(counts | π, θ) + ln η, up to a constant."""
     level = math.lgamma(n + 1.0)
@@ -173,7 +155,8 @@ def sweep(
 ) -> tuple[int, float]:
     """Draw counts, their classes and θ, `times` over; return n and the log joint before the last θ."""
     weight, total = np.empty((joint.size, shape.classes)), np.empty(joint.size)
-    counts, order, level = np.empty(theta.size), np.arange(joint.size), 0.0
+    counts, nothing = np.empty(theta.size), np.zeros(theta.size)
+    order, level = np.arange(joint.size), 0.0
     for s in range(times):
         weigh(theta, shape, weight, total)
         if not said.frozen:
@@ -184,5 +167,6 @@ def sweep(
         if s == times - 1:
             level = log_joint(theta, prior, joint, n, total, said)
         tally(joint, weight, total, shape, counts)
-        redraw(theta, prior, counts, shape)
+        for r in range(shape.rows.size):
+            redraw_row(theta, prior, counts, nothing, shape.rows[r], shape.length[r])
     return n, level
