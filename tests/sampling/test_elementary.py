@@ -1,14 +1,12 @@
 """The proved bounds of log and exp, and the enclosures built on them, against 256-bit ball arithmetic."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from flint import arb
 from scipy import stats
 
 from discreet.privacy.certified import precision
-from discreet.sampling import batches, compiled
+from discreet.sampling import batches
 from discreet.sampling.elementary import EXP_ERROR, EXP_RANGE, LOG_ERROR, ROUNDOFF, exp, log
 from discreet.sampling.source import SeededSource
 from discreet.sampling.strips import HEIGHT, LOG_LEVEL_ERROR, LOG_LEVELS, QUICK, TABLE, TAIL, WEIGHTS
@@ -93,23 +91,3 @@ def test_normal_enclosures_hold_the_ideal_draw():
             float(abs(normals.real(i)() / arb(float(normals.z[i])) - 1)) / normals.e[i] for i in range(2000)
         ]
     assert 2.0**-10 < max(used) <= 1
-
-
-def test_the_kernel_cache_follows_every_source(monkeypatch, tmp_path):
-    """A change in any source files the machine code elsewhere; all that is compiled is in the digest"""
-    here = Path(compiled.__file__).parent
-    uses = {
-        p.stem for p in here.glob("*.py") if "numba import" in p.read_text() or "@kernel" in p.read_text()
-    }
-    assert uses <= set(compiled.SOURCES)
-    assert {"attempts", "elementary", "strips"} <= set(compiled.SOURCES)  # compiled into other files' kernels
-    for name in compiled.SOURCES:
-        (tmp_path / f"{name}.py").write_bytes((here / f"{name}.py").read_bytes())
-    before = compiled.digest()
-    monkeypatch.setattr(compiled, "__file__", str(tmp_path / "compiled.py"))
-    assert compiled.digest() == before
-    for name in compiled.SOURCES:
-        with (tmp_path / f"{name}.py").open("a") as source:
-            source.write("\n")
-        assert compiled.digest() != before
-        before = compiled.digest()

@@ -14,8 +14,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from discreet.compiled import njit
 from discreet.inference.bayes_net_kernel import (
     accepts,
     copy,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.inference.bayes_net_kernel import Codes, Floats, Integers, Layout, Noise
 
 
-@njit(cache=True)
+@njit
 def grouped(codes: Codes, n: int, layout: Layout, v: int) -> tuple[Integers, Integers]:
     """Sort the records by their cell of v's table; return the order, and where each cell begins in it."""
     begins = np.zeros(layout.stop[v] - layout.start[v] + 1, np.int64)
@@ -50,7 +50,7 @@ def grouped(codes: Codes, n: int, layout: Layout, v: int) -> tuple[Integers, Int
     return order, begins
 
 
-@njit(cache=True)
+@njit
 def shuffle(items: Integers, first: int, last: int, m: int) -> None:
     """Put m random ones of items[first:last] first, every choice as likely."""
     for s in range(first, first + m):
@@ -60,7 +60,7 @@ def shuffle(items: Integers, first: int, last: int, m: int) -> None:
         items[other] = kept
 
 
-@njit(cache=True)
+@njit
 def urn(many: int, few: int, m: int, a: float, b: float) -> float:
     """Log ratio of target and proposal but for the noise, m of `many` joining `few`; 0 at a = b = 1."""
     if a == 1.0 and b == 1.0:
@@ -72,7 +72,7 @@ def urn(many: int, few: int, m: int, a: float, b: float) -> float:
     return target + chosen - math.lgamma(many - m + 1.0) - math.lgamma(few + m + 1.0)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def shift(cell: int, step: float, residual: Floats, sharpness: float, squared: bool) -> float:
     """Add `step` to a count; return what that does to ln η."""
     gain = log_gain(residual[cell], step, sharpness, squared)
@@ -80,7 +80,7 @@ def shift(cell: int, step: float, residual: Floats, sharpness: float, squared: b
     return gain
 
 
-@njit(cache=True)
+@njit
 def relocate(
     codes: Codes, v: int, j: int, residual: Floats, chances: Floats, layout: Layout, noise: Noise
 ) -> float:
@@ -98,7 +98,7 @@ def relocate(
     return gain
 
 
-@njit(cache=True)
+@njit
 def restore(
     codes: Codes, before: Codes, residual: Floats, layout: Layout, now: Integers, then: Integers
 ) -> None:
@@ -111,7 +111,7 @@ def restore(
     copy(codes, before)
 
 
-@njit(cache=True)
+@njit
 def exchange_pair(
     codes: Codes,
     chosen: Integers,
@@ -136,7 +136,7 @@ def exchange_pair(
     return 0
 
 
-@njit(cache=True)
+@njit
 def exchange(
     codes: Codes,
     n: int,
@@ -184,7 +184,7 @@ def exchange(
             )
 
 
-@njit(cache=True)
+@njit
 def step(
     codes: Codes,
     n: int,

@@ -16,7 +16,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from discreet.compiled import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,14 +50,14 @@ class Noise(NamedTuple):
     reach: Integers  # how many records a move of many takes at most, by node
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def copy(target: Codes, values: Codes) -> None:
     """target[:] = values, which alone would take numba seconds to compile."""
     for v in range(target.size):
         target[v] = values[v]
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def row_of(layout: Layout, codes: Codes, v: int) -> int:
     """Find where the row of v begins that a record's parents select."""
     row = layout.start[v]
@@ -65,7 +66,7 @@ def row_of(layout: Layout, codes: Codes, v: int) -> int:
     return row
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def pick(chances: Floats, row: int, size: int) -> int:
     """Draw j with probability θ_j; `chances` are θ summed along each row."""
     low, high = 0, size - 1
@@ -79,7 +80,7 @@ def pick(chances: Floats, row: int, size: int) -> int:
     return low
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def propose(chances: Floats, layout: Layout, codes: Codes, cells: Integers) -> None:
     """Draw x ~ p(x|θ), parents before children."""
     for v in range(layout.size.size):
@@ -88,14 +89,14 @@ def propose(chances: Floats, layout: Layout, codes: Codes, cells: Integers) -> N
         cells[v] = row + codes[v]
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def locate(layout: Layout, codes: Codes, cells: Integers) -> None:
     """Find the cell of each table that a record falls into."""
     for v in range(layout.size.size):
         cells[v] = row_of(layout, codes, v) + codes[v]
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def log_gain(residual: float, step: float, sharpness: float, squared: bool) -> float:
     """Return ln η(r − step) − ln η(r): what a count that grows by `step` does to the noise."""
     after = residual - step
@@ -104,12 +105,12 @@ def log_gain(residual: float, step: float, sharpness: float, squared: bool) -> f
     return sharpness * (abs(residual) - abs(after))
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def accepts(gain: float) -> bool:
     return gain >= 0.0 or math.log(np.random.random()) < gain
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def replaced(old: Integers, new: Integers, residual: Floats, noise: Noise) -> bool:
     """Decide a replacement and, where accepted, move it; residuals are ŷ − N."""
     gain = 0.0
@@ -125,7 +126,7 @@ def replaced(old: Integers, new: Integers, residual: Floats, noise: Noise) -> bo
     return True
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def resized(cells: Integers, step: float, residual: Floats, noise: Noise) -> bool:
     """Decide whether one record is added (step 1) or removed (−1), under a flat prior on n."""
     gain = 0.0
@@ -138,7 +139,7 @@ def resized(cells: Integers, step: float, residual: Floats, noise: Noise) -> boo
     return True
 
 
-@njit(cache=True)
+@njit
 def sweep(
     codes: Codes, n: int, fixed: bool, residual: Floats, chances: Floats, layout: Layout, noise: Noise
 ) -> tuple[int, float]:
@@ -174,7 +175,7 @@ def sweep(
     return n, accepted / moves
 
 
-@njit(cache=True)
+@njit
 def log_gamma_draw(shape: float) -> float:
     """Draw ln G, G ~ Gamma(shape), even where G itself underflows: G(a) = G(a + 1)·U^(1/a)."""
     if shape >= 1.0:
@@ -182,7 +183,7 @@ def log_gamma_draw(shape: float) -> float:
     return math.log(np.random.gamma(shape + 1.0, 1.0)) + math.log(1.0 - np.random.random()) / shape
 
 
-@njit(cache=True)
+@njit
 def redraw_row(theta: Floats, prior: Floats, noisy: Floats, residual: Floats, row: int, size: int) -> None:
     """θ ~ Dirichlet(prior + N) on one row, N = ŷ − residual, through logarithms."""
     top = -np.inf
@@ -197,7 +198,7 @@ def redraw_row(theta: Floats, prior: Floats, noisy: Floats, residual: Floats, ro
         theta[cell] /= total
 
 
-@njit(cache=True)
+@njit
 def redraw(
     theta: Floats,
     chances: Floats,
@@ -215,13 +216,13 @@ def redraw(
             chances[cell] = chances[cell - 1] + theta[cell]
 
 
-@njit(cache=True)
+@njit
 def seed(value: int) -> None:
     """Seed the generator of compiled code; NumPy's own is another."""
     np.random.seed(value)
 
 
-@njit(cache=True)
+@njit
 def place(codes: Codes, n: int, residual: Floats, layout: Layout) -> None:
     """Take the records that a chain starts from off the residuals."""
     cells = np.empty(layout.size.size, np.int64)

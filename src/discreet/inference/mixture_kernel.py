@@ -13,8 +13,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from discreet.compiled import njit
 from discreet.inference.bayes_net_exchange import shuffle
 from discreet.inference.bayes_net_kernel import accepts, log_gain, redraw_row
 
@@ -47,7 +47,7 @@ class Said(NamedTuple):
     frozen: bool  # the counts are exact
 
 
-@njit(cache=True)
+@njit
 def weigh(theta: Floats, shape: Shape, weight: Floats, total: Floats) -> None:
     """π_k ∏_d θ_{k,d,x_d} of every cell and class, and its sum over classes."""
     for x in range(total.size):
@@ -60,19 +60,19 @@ def weigh(theta: Floats, shape: Shape, weight: Floats, total: Floats) -> None:
             total[x] += product
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def log_noise(said: Said, cell: int, count: int, step: int) -> float:
     """Return what `step` more records in a cell do to ln η."""
     return log_gain(said.noisy[cell] - count, float(step), said.sharpness, said.squared)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def stride(most: int) -> int:
     """Log-uniform on 1 … most, about."""
     return min(int(math.exp(np.random.random() * math.log(most + 1.0))), most)
 
 
-@njit(cache=True)
+@njit
 def exchange(joint: Integers, total: Floats, said: Said, order: Integers) -> None:
     """Pair all cells at random; share a pair's records out anew by their odds, then move some of them.
 
@@ -101,7 +101,7 @@ def exchange(joint: Integers, total: Floats, said: Said, order: Integers) -> Non
                 joint[j] -= step
 
 
-@njit(cache=True)
+@njit
 def resize(joint: Integers, n: int, total: Floats, said: Said) -> int:
     """Let records come to a cell or leave it, under a flat prior on n; return n."""
     for _ in range(joint.size):
@@ -118,7 +118,7 @@ def resize(joint: Integers, n: int, total: Floats, said: Said) -> int:
     return n
 
 
-@njit(cache=True)
+@njit
 def tally(joint: Integers, weight: Floats, total: Floats, shape: Shape, counts: Floats) -> None:
     """Share every cell's records out over the classes; count them where θ is drawn from."""
     counts[:] = 0.0
@@ -136,7 +136,7 @@ def tally(joint: Integers, weight: Floats, total: Floats, shape: Shape, counts: 
                 counts[shape.place[x, d] + k * shape.size[d]] += mine
 
 
-@njit(cache=True)
+@njit
 def log_joint(theta: Floats, prior: Floats, joint: Integers, n: int, total: Floats, said: Said) -> float:
     """Ln p(π, θ) + ln p(counts | π, θ) + ln η, up to a constant."""
     level = math.lgamma(n + 1.0)
@@ -149,7 +149,7 @@ def log_joint(theta: Floats, prior: Floats, joint: Integers, n: int, total: Floa
     return level
 
 
-@njit(cache=True)
+@njit
 def sweep(
     joint: Integers, n: int, theta: Floats, prior: Floats, shape: Shape, said: Said, times: int
 ) -> tuple[int, float]:

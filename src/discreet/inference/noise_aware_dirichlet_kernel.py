@@ -14,25 +14,26 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
+
+from discreet.compiled import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _log_weight(s: int, alpha: float, noisy: float, scale: float, laplacian: bool) -> float:  # noqa: FBT001
     z = abs(noisy - s) / scale
     return math.lgamma(s + alpha) - math.lgamma(s + 1.0) - (z if laplacian else 0.5 * z * z)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _step(reach: float) -> int:
     size = int(math.exp(np.random.random() * reach))  # noqa: NPY002 - numba's own stream
     return size if np.random.random() < 0.5 else -size  # noqa: NPY002
 
 
-@njit(cache=True)
+@njit
 def exchange(
     s: NDArray[np.int64],
     order: NDArray[np.int64],
@@ -63,7 +64,7 @@ def exchange(
             s[i], s[j] = a, b
 
 
-@njit(cache=True)
+@njit
 def change_total(
     s: NDArray[np.int64],
     total: int,
@@ -97,7 +98,7 @@ def change_total(
     return total
 
 
-@njit(cache=True)
+@njit
 def chain(
     start: NDArray[np.int64],
     noisy: NDArray[np.float64],

@@ -13,8 +13,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from discreet.compiled import njit
 from discreet.inference.noise_aware_dirichlet_kernel import exchange
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.families.family import Floats
 
 
-@njit(cache=True)
+@njit
 def _tabulate(
     table: Floats,
     alpha: float,
@@ -56,7 +56,7 @@ def _tabulate(
     return first, size
 
 
-@njit(cache=True)
+@njit
 def moments(
     alpha: Floats,
     noisy: Floats,
@@ -81,7 +81,7 @@ def moments(
     return log, mean, variance
 
 
-@njit(cache=True)
+@njit
 def draw(
     alpha: Floats,
     noisy: Floats,

@@ -12,8 +12,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from discreet.compiled import njit
 from discreet.inference.noise_aware_augment_kernel import FASTEST, TARGET, log_noise, stretch
 from discreet.inference.noise_aware_normal_algebra import (
     backward,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware_normal_algebra import Layout, Prior
 
 
-@njit(cache=True)
+@njit
 def moments(
     points: Floats, mu: Floats, L: Floats, f: int, seen: Seen, grid: Floats, m: Floats, V: Floats
 ) -> None:
@@ -63,7 +63,7 @@ def moments(
     V[:] = np.dot(s, s.T) / K
 
 
-@njit(cache=True)
+@njit
 def at_door_together(q: Floats, door: Floats) -> None:
     """Do as algebra.at_door, for columns, in loops that vectorise; what rounding left too long is kept."""
     d, K = q.shape
@@ -80,7 +80,7 @@ def at_door_together(q: Floats, door: Floats) -> None:
             q[i, k] = np.copysign(np.floor(abs(x)), x)
 
 
-@njit(cache=True)
+@njit
 def log_density(gap: Floats, V: Floats, n: float, omega: Floats, C: Floats, root: Floats) -> float:
     """Log N(Ŝ; nm, nV + diag ω), gap = Ŝ − nm; fills the Cholesky factor of the covariance."""
     for i in range(gap.size):
@@ -97,7 +97,7 @@ def log_density(gap: Floats, V: Floats, n: float, omega: Floats, C: Floats, root
     return total
 
 
-@njit(cache=True)
+@njit
 def inverse_gaussian(rng: np.random.Generator, mean: float) -> float:
     """Shape 1 [Michael, Schucany, Haas 1976], written without the cancellation at large means."""
     w = 0.5 * mean * rng.standard_normal() ** 2
@@ -105,7 +105,7 @@ def inverse_gaussian(rng: np.random.Generator, mean: float) -> float:
     return x if rng.random() * (mean + x) <= mean else mean * mean / x
 
 
-@njit(cache=True)
+@njit
 def mix(
     rng: np.random.Generator, gap: Floats, V: Floats, n: float, omega: Floats, root: Floats, rate: float
 ) -> None:
@@ -135,7 +135,7 @@ def mix(
         omega[i] = 1.0 / (rate * rate * inverse_gaussian(rng, 1.0 / gone))
 
 
-@njit(cache=True)
+@njit
 def stir(
     rng: np.random.Generator,
     swarm: Floats,
@@ -174,7 +174,7 @@ def stir(
                 swarm[i], value[i], now = new, fits, then
 
 
-@njit(cache=True)
+@njit
 def steps(
     rng: np.random.Generator,
     phi: Floats,

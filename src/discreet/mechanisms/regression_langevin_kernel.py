@@ -1,8 +1,7 @@
 # mypy: disable-error-code="untyped-decorator,no-any-return,no-untyped-call"
 """Steps of the Langevin sampler over packed records; numba is loaded with this file, on first use.
 
-Sums may be taken in any order: the bound on their rounding (γ_n) holds for all. All constants are arguments:
-numba's cache looks at this file alone.
+Sums may be taken in any order: the bound on their rounding (γ_n) holds for all.
 """
 
 from __future__ import annotations
@@ -10,11 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
+
+from discreet.compiled import njit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.models.margin_losses import Floats
@@ -27,14 +25,8 @@ SERIES = np.array(
 )
 
 
-def compiled(*allowed: str) -> Callable[[Callable[..., Any]], Any]:
-    def kernel(function: Callable[..., Any]) -> Any:  # noqa: ANN401 - numba's functions carry no types
-        try:
-            return njit(cache=True, nogil=True, error_model="numpy", fastmath=set(allowed))(function)
-        except RuntimeError:  # no place for a cache
-            return njit(nogil=True, error_model="numpy", fastmath=set(allowed))(function)
-
-    return kernel
+def compiled(*allowed: str) -> Any:  # noqa: ANN401 - a decorator of numba's
+    return njit(nogil=True, error_model="numpy", fastmath=set(allowed))
 
 
 @compiled("contract")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.sampling.compiled import inlined, kernel
+from discreet.compiled import inlined, kernel
 from discreet.sampling.elementary import _INVERSE_LN2, _LN2_HIGH, _LN2_LOW, log, near_zero
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.sampling.compiled import inlined
+from discreet.compiled import inlined
 from discreet.sampling.elementary import EXP_ERROR, EXP_RANGE, LOG_ERROR, exp, log
 from discreet.sampling.strips import LOG_LEVEL_ERROR, LOG_LEVELS, QUICK, TABLE, TAIL
 

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from discreet.sampling.compiled import inlined
+from discreet.compiled import inlined
 
 ROUNDOFF = 2.0**-53
 LOG_ERROR = 16.0  # |log(x) − ln x| ≤ 16u·|ln x|

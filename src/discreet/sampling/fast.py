@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.compiled import inlined, kernel
 from discreet.sampling.attempts import ACCEPT, COARSE, REJECT, UNSURE, gamma, log_uniform, normal
-from discreet.sampling.compiled import inlined, kernel
 from discreet.sampling.elementary import LOG_ERROR, log
 
 if TYPE_CHECKING:

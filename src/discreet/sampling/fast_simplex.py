@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.compiled import inlined, kernel
 from discreet.sampling.attempts import ACCEPT, REJECT, UNSURE, log_uniform
-from discreet.sampling.compiled import inlined, kernel
 from discreet.sampling.fast import cell, log_ratio, shares
 
 if TYPE_CHECKING:

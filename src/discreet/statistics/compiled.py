@@ -1,28 +1,16 @@
 # mypy: disable-error-code="untyped-decorator,no-any-return"
-"""Loops over the batches that the embedded engine hands over; numba is loaded with this file, on first use.
-
-All constants are arguments: numba's cache looks at this file alone.
-"""
+"""Loops over the batches that the embedded engine hands over; numba is loaded with this file."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from discreet.compiled import kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from discreet.families.family import Floats, Integers
-
-
-def kernel(function: Callable[..., Any]) -> Any:  # noqa: ANN401 - numba's functions carry no types
-    """Compile IEEE arithmetic as written, never fast-math; cached where there is a place for it."""
-    try:
-        return njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:  # neither beside this file nor at home
-        return njit(nogil=True, error_model="numpy")(function)
 
 
 @kernel

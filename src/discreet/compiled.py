@@ -1,0 +1,135 @@
+# mypy: disable-error-code="no-any-return,misc"
+"""Compilation of kernels: every kernel comes through here, cached under a digest of all kernel sources.
+
+numba's own cache looks only at the file of the cached function. Of a callee or a constant in another file it
+keeps the old machine code, and no draw may come from a bound that has been withdrawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+from numba.core.caching import FunctionCache
+
+try:
+    import fcntl
+except ImportError:  # Windows: two workers may there compile the same kernel twice
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# All that is compiled into some kernel: functions, and files that only hold their constants.
+SOURCES = (
+    "compiled",
+    *("inference.bayes_net_exchange", "inference.bayes_net_kernel", "inference.hmm_blocked"),
+    *("inference.hmm_collapsed", "inference.hmm_compiled", "inference.hmm_counts", "inference.hmm_kernels"),
+    *(
+        "inference.hmm_noise",
+        "inference.hmm_noise_kernels",
+        "inference.hmm_sweeps",
+        "inference.mixture_kernel",
+    ),
+    *("inference.noise_aware_augment_kernel", "inference.noise_aware_dirichlet_kernel"),
+    *("inference.noise_aware_dirichlet_many", "inference.noise_aware_normal_algebra"),
+    *("inference.noise_aware_normal_kernel", "mechanisms.regression_langevin_kernel"),
+    *("mechanisms.softplus_kernel", "sampling.attempts", "sampling.elementary", "sampling.fast"),
+    *("sampling.fast_simplex", "sampling.strips", "statistics.compiled"),
+)
+KEPT = 7 * 24 * 3600  # seconds: an older version may be running beside this one
+
+
+def digest(package: Path) -> str:
+    """Fingerprint of every kernel source and of what compiles it"""
+    texts = [(package / f"{name.replace('.', '/')}.py").read_bytes() for name in SOURCES]
+    compilers = f"{numba.__version__} {np.__version__}".encode()
+    return hashlib.sha256(b"\0".join([compilers, *texts])).hexdigest()[:16]
+
+
+@cache
+def place() -> Path | None:
+    """Where machine code is kept: as NUMBA_CACHE_DIR says, beside the package, at home, or nowhere (None)."""
+    package = Path(__file__).parent
+    own = hashlib.sha256(str(package).encode()).hexdigest()[:16]
+    told = [Path(numba.config.CACHE_DIR) / f"discreet-{own}"] if numba.config.CACHE_DIR else []
+    try:
+        name = f"kernels-{digest(package)}"
+        homes = [*told, package / "__pycache__", Path.home() / ".cache" / "discreet" / own]
+    except (OSError, RuntimeError):  # no sources are installed, or nobody has a home
+        return None
+    return next((home / name for home in homes if _is_ours(home / name)), None)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Make the folder, private to its owner, and clear away what older sources left; false if it cannot."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+        before = time.time() - KEPT
+        for other in folder.parent.glob("kernels-*"):
+            if other != folder and other.stat().st_mtime < before:
+                shutil.rmtree(other, ignore_errors=True)
+    except OSError:
+        return False
+    return True
+
+
+class _Cache(FunctionCache):
+    """numba's cache, written by one process at a time: numba numbers its files by what it last read."""
+
+    def save_overload(self, sig: Any, data: Any) -> None:  # noqa: ANN401 - numba's own types
+        try:
+            with _alone(Path(self.cache_path)):
+                super().save_overload(sig, data)
+        except OSError:  # a full disk costs the next process its compilation, never this one its answer
+            return
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as held:
+        if fcntl is not None:
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: ANN401 - numba's functions carry no types
+    """numba.njit with the cache of this package."""
+    if function is None:
+        return partial(njit, **options)
+    name = function.__module__.removeprefix("discreet.")
+    if name not in SOURCES:
+        raise RuntimeError(f"{name} holds a kernel: add it to SOURCES in discreet/compiled.py")
+    dispatcher = numba.njit(**options)(function)
+    if place() is not None:
+        with _told(str(place())):
+            dispatcher._cache = _Cache(function)  # noqa: SLF001 - as its enable_caching does
+    return dispatcher
+
+
+@contextmanager
+def _told(folder: str) -> Iterator[None]:
+    """Numba reads where to cache from its settings while a cache is made, and only then."""
+    names = {"CACHE_DIR": folder, "CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
+    before = {name: getattr(numba.config, name, "") for name in names}
+    vars(numba.config).update(names)
+    try:
+        yield
+    finally:
+        vars(numba.config).update(before)
+
+
+# IEEE arithmetic as written: never fast-math, and division by zero gives an infinity.
+kernel = partial(njit, error_model="numpy", nogil=True)
+inlined = partial(njit, error_model="numpy", inline="always")  # into the callers
