@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.certificate_words import certificate_text
 from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved
+from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.privacy.odds import loss_bound, sure_after
 from discreet.privacy.serial import to_json
 from discreet.privacy.words import in_words
@@ -48,6 +48,11 @@ NOT_COVERED = (
     ),
     "whether the declared schema, bounds and model describe the data well",
 )
+ABOUT = {
+    "value": "are in group A",
+    "membership": "are in the table at all",
+    "profile": "have one profile and not its neighbour",
+}
 SEEDED = (
     "NOT PRIVATE: the randomness came from a public seed (tests and demonstrations only); whoever knows the "
     "seed can subtract the noise, so none of the promises here protects anybody"
@@ -92,16 +97,20 @@ def certificate(release: Release) -> Json:
 
 
 def _protected(release: Release) -> Json:
-    k = release.rows_per_unit
+    k, relation = release.rows_per_unit, release.relation
     bound = f", with at most {k} rows" if k > 1 else ""
     who = f"each value of {release.unit!r}{bound}: its rows" if release.unit else "each row: it"
-    if release.relation is SUBSTITUTE:
+    if relation.value == "profile":
+        meaning = (
+            f"each observation may come from a neighbour's profile, {relation.name}; nothing else is hidden"
+        )
+    elif relation.replaces:
         meaning = f"{who} may be replaced by any other; the number of rows is public"
     else:
         meaning = f"{who} may be added or removed; the number of rows is private"
     return {
         "unit": release.unit,
-        "relation": release.relation.value,
+        "relation": release.relation.to_json(),
         "rows_per_unit": k,
         "number_of_records": release.n,
         "meaning": meaning,
@@ -149,10 +158,9 @@ def _number(x: float) -> float | None:
 
 def odds(release: Release) -> list[Json]:
     """How sure somebody who knows everything else can become, by prior; see privacy.odds."""
-    asked = [
-        ("membership" if release.relation is not SUBSTITUTE else "value", release.guarantee, release.target)
-    ]
-    if release.relation is not SUBSTITUTE:
+    question = {"substitute": "value", "add_remove": "membership"}.get(release.relation.value, "profile")
+    asked = [(question, release.guarantee, release.target)]
+    if question == "membership":
         try:
             both = ("value", release.guarantee.as_substitute(), release.target.as_substitute())
         except NotProved:  # a group of two is beyond what the guarantee reaches
@@ -186,7 +194,7 @@ def _surest(own: Guarantee, target: Guarantee) -> tuple[float, float]:
 
 
 def _odds_words(question: str, before: float, after: float, failure: float) -> str:
-    about = "are in group A" if question == "value" else "are in the table at all"
+    about = ABOUT[question]
     rider = f", except with probability {failure:g} over the noise" if failure else ""
     return (
         f"an adversary who is {before * 100:g} % sure that you {about} before can be at most "

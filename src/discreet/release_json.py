@@ -23,6 +23,7 @@ from discreet.mechanisms.perturbed_fit import PerturbedFit
 from discreet.models.design import Feature
 from discreet.models.margin_losses import LOSSES, MarginLoss, named_loss
 from discreet.models.registry import MODELS, REGRESSIONS
+from discreet.privacy.relation import Relation
 from discreet.privacy.serial import from_json, number_from_json, number_to_json, to_json
 from discreet.receipts import Receipt
 
@@ -92,6 +93,11 @@ def _(value: np.ndarray) -> list[Any]:
 @plain.register
 def _(value: np.generic) -> Any:  # noqa: ANN401
     return plain(value.item())
+
+
+@plain.register
+def _(value: Relation) -> Any:  # noqa: ANN401
+    return value.to_json()
 
 
 @plain.register

@@ -36,7 +36,7 @@ def usage(run, home):
                 ["engineer" if engineer else "manager", rng.choice(["low", "mid", "high"], p=law)]
             )
     Path("roles.toml").write_text(GRAPH)
-    assert run("ledger", "init", "local.db", "--budget", "pure:1", "--relation", "profile").code == 0
+    assert run("ledger", "init", "local.db", "--budget", "pure:1", "--graph", "roles.toml").code == 0
     return Path("usage.csv")
 
 
@@ -79,6 +79,22 @@ def test_the_same_observations_are_released_once(run, usage):
     broke = local(run, out="t.csv", name="may")
     assert broke.code == 1
     assert "does not fit" in broke.err
+
+
+def test_a_budget_for_profiles_is_for_one_graph(run, usage):
+    bare = run("ledger", "init", "bare.db", "--budget", "pure:1", "--relation", "profile")
+    assert bare.code == 2
+    assert "--graph FILE" in bare.err
+    identity = ProfileGraph.load("roles.toml").relation
+    shown = json.loads(run("ledger", "show", "local.db", "--json").out)["scopes"][0]
+    assert shown["relation"] == {"graph": identity.graph, "about": identity.about}
+    assert identity.graph[:12] in run("ledger", "show", "local.db").out.replace("\n", "")
+    Path("roles.toml").write_text(GRAPH.replace("0.6, 0.3, 0.1", "0.5, 0.4, 0.1"))
+    refused = local(run)
+    assert refused.code == 2
+    assert identity.graph[:12] in refused.err
+    assert ProfileGraph.load("roles.toml").relation.graph[:12] in refused.err
+    assert not Path("r.csv").exists()
 
 
 def test_several_rows_of_one_source_cost_several_times(run, usage):

@@ -24,36 +24,39 @@ from discreet.audit.twin import BOTH, Twin
 from discreet.mechanisms.diffusion import OrnsteinUhlenbeck, TieredGaussian
 from discreet.mechanisms.profile_bits import Flips, OneBitCluster, SmoothOneBit, TwoProfileBit
 from discreet.mechanisms.profile_categorical import KeepOrRedraw, SmoothCategorical
-from discreet.privacy.guarantee import PROFILE
 from discreet.privacy.guarantees import GaussianDP, PureDP
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.case import Runs
+    from discreet.mechanisms.profile import ProfileMechanism
     from discreet.sampling.source import Source
 
-CLAIM = PureDP(0.5, relation=PROFILE)
+
+def claimed(name: str, broken: ProfileMechanism) -> Case:
+    """Claim ε = ½ on the mechanism's own graph."""
+    return profile_case(name, broken, PureDP(0.5, relation=broken.graph.relation), 0.5)
 
 
 def half_the_flips() -> Case:
     honest = TwoProfileBit.solve(TWO, 0.5)
     broken = replace(honest, kernels=Flips.of([a / 2 for a in honest.flip]))
-    return profile_case("two_profile_bit/half_the_flips", broken, CLAIM, 0.5)
+    return claimed("two_profile_bit/half_the_flips", broken)
 
 
 def least_of_the_edges() -> Case:
     """Flip for a far smaller edge than the component's largest."""
     honest = OneBitCluster.solve(CHAIN, 0.5)
     broken = replace(honest, kernels=Flips.of([0.2 * a for a in honest.flip]))
-    return profile_case("one_bit_cluster/least_of_the_edges", broken, CLAIM, 0.5)
+    return claimed("one_bit_cluster/least_of_the_edges", broken)
 
 
 def too_few_flips() -> Case:
     """Flip less than the program asks for."""
     honest = SmoothOneBit.solve(CHAIN, 0.5)
     broken = replace(honest, kernels=Flips.of([0.01 + 0.3 * a for a in honest.flip]))
-    return profile_case("smooth_one_bit/too_few_flips", broken, CLAIM, 0.5)
+    return claimed("smooth_one_bit/too_few_flips", broken)
 
 
 def one_redraw_for_all() -> Case:
@@ -61,7 +64,7 @@ def one_redraw_for_all() -> Case:
     kernels = SmoothCategorical.solve(CATEGORIES, 0.5).kernels
     assert isinstance(kernels, KeepOrRedraw)
     broken = SmoothCategorical(CATEGORIES, replace(kernels, redraw=(kernels.redraw[0],) * 3))
-    return profile_case("smooth_categorical/one_redraw_for_all", broken, CLAIM, 0.5)
+    return claimed("smooth_categorical/one_redraw_for_all", broken)
 
 
 def noise_shrunk_only() -> Case:

@@ -35,8 +35,8 @@ CODES = {
 # Where the next step is another one here than in Python
 HERE = {
     "discreet.privacy.guarantee:MixedRelations": (
-        "the target and the budget speak of different neighbours, which are never mixed silently: give "
-        "--relation as the budget has it (discreet ledger show), or charge a --scope of the other relation"
+        "give --relation as the budget has it (discreet ledger show; for profiles, its --graph), or charge a "
+        "--scope of the other relation"
     )
 }
 HOME = str(Path(__file__).parent.parent)  # the package
@@ -69,7 +69,7 @@ def one_line(error: BaseException) -> str:
         return f"cannot open{named}: {error.strerror.lower()}; check the path and its permissions"
     for home, words in HERE.items():
         if _is(error, home):
-            return words
+            return f"{str(error).partition(';')[0]}; {words}"  # the neighbours at hand, and what to type
     if not ours(error):
         return f"unexpected {type(error).__name__}; {WITHHELD}"
     return plain(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))

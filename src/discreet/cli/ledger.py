@@ -13,7 +13,7 @@ import typer
 from discreet.cli import options as o
 from discreet.cli.errors import plain
 from discreet.cli.show import dump, say, table
-from discreet.cli.words import promise
+from discreet.cli.words import graph_relation, promise
 
 if TYPE_CHECKING:
     from discreet.ledger import Entry, Ledger
@@ -51,7 +51,12 @@ def init(
     where: o.Where,
     budget: o.Budget,
     scope: o.Scope = "default",
+    *,
     relation: o.Relation = None,
+    graph: Annotated[
+        Path | None,
+        typer.Option(help="The public graph of profiles that the budget is for (.toml or .json)."),
+    ] = None,
     json: o.Json = False,
 ) -> None:
     """Start a ledger, or a new scope in one that exists. A budget, once set, never changes.
@@ -61,10 +66,12 @@ def init(
       discreet ledger init budget.db --budget approx:1,1e-6
       discreet ledger init budget.db --budget pure:0.5 --scope alice
       discreet ledger init postgresql://user@host/base --budget zcdp:0.1 --relation add_remove
+      discreet ledger init local.db --budget pure:2 --graph roles.toml
     """
     from discreet.ledger import Ledger  # noqa: PLC0415
 
-    opened = Ledger.open(where, promise(budget, relation or "substitute"), scope)
+    neighbours = (relation or "substitute") if graph is None else graph_relation(graph, relation)
+    opened = Ledger.open(where, promise(budget, neighbours), scope)
     if json:
         dump(_scope(opened, scope))
     else:
@@ -88,7 +95,7 @@ def show(where: o.Where, scope: Only = None, json: o.Json = False) -> None:
     columns = ("scope", "budget", "relation", "left", "fits")
     table(
         columns,
-        [[r["scope"], r["budget"], r["relation"], f"{r['share']:.1%}", r["fits"]] for r in rows],
+        [[r["scope"], r["budget"], r["neighbours"], f"{r['share']:.1%}", r["fits"]] for r in rows],
         numbers=(3,),
     )
 
@@ -192,19 +199,19 @@ def _scope(opened: Ledger, name: str) -> dict[str, Any]:
         "scope": name,
         "budget": in_words(left.budget),
         "guarantee": to_json(left.budget),
-        "relation": left.budget.relation.value,
+        "relation": left.budget.relation.to_json(),
+        "neighbours": left.budget.relation.name,
         "share": left.share,
         "fits": fits_in_words(left.state),
     }
 
 
 def _row(entry: Entry) -> list[object]:
-    from discreet.privacy.serial import from_json  # noqa: PLC0415
-    from discreet.privacy.words import in_words  # noqa: PLC0415
+    from discreet.ledger.amounts import promise_words  # noqa: PLC0415
 
     said = entry.content
     promised = said.get("guarantee", said.get("budget"))
-    words = in_words(from_json(promised)) if promised else ""
+    words = promise_words(promised) if promised else ""
     scopes, note = " ".join(said["scopes"]), said.get("note", "")
     return [entry.position, said["at"][:19], entry.kind, entry.id, scopes, words, note]
 

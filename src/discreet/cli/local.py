@@ -56,7 +56,7 @@ def local(
 
     \b
     Examples:
-      discreet ledger init local.db --budget pure:2 --relation profile
+      discreet ledger init local.db --budget pure:2 --graph roles.toml
       discreet local usage.csv --column level --profile role --graph roles.toml --epsilon 0.5 \\
           --unknown engineer --observations march --ledger local.db --out released.csv
     """

@@ -49,7 +49,7 @@ Relation = Annotated[
     str | None,
     typer.Option(
         metavar="NEIGHBOURS",
-        help="substitute: one record replaced, n public (default). add_remove: n private. profile: local.",
+        help="substitute: one record replaced, n public (default). add_remove: n private.",
         autocompletion=starting_with(RELATIONS),
     ),
 ]

@@ -86,7 +86,7 @@ def promises(release: Release) -> list[str]:
     rows = pure or [row for row in said["epsilon_at_delta"] if row["epsilon"] is not None]
     numbers = [f"ε = {upward(row['epsilon'])} at δ = {row['delta']:g}" for row in rows]
     return [
-        f"target   {in_words(release.target)}, {release.relation.value}",
+        f"target   {in_words(release.target)}, {release.relation.name}",
         f"promised {'; '.join(numbers) or plain(said['guarantee_words'])}",
     ]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from discreet.privacy.guarantee import Guarantee, Relation
 
@@ -38,7 +39,7 @@ OF_REGRESSIONS = (
     "one_posterior_sample",
 )
 MECHANISMS = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")
-RELATIONS = ("substitute", "add_remove", "profile")
+RELATIONS = ("substitute", "add_remove")
 KINDS = {
     "pure": "pure:EPSILON",
     "approx": "approx:EPSILON,DELTA",
@@ -58,11 +59,23 @@ def relation(word: str) -> Relation:
 
     plain = word.strip().lower().replace("-", "_")
     if plain not in RELATIONS:
-        raise ValueError(f"--relation is one of {', '.join(RELATIONS)}, got {word!r}")
+        graph = "; a budget for profiles is for one graph: discreet ledger init --graph FILE"
+        raise ValueError(
+            f"--relation is one of {', '.join(RELATIONS)}, got {word!r}{graph if plain == 'profile' else ''}"
+        )
     return Relation(plain)
 
 
-def promise(words: str, neighbours: str = "substitute") -> Guarantee:
+def graph_relation(path: Path, word: str | None) -> Relation:
+    """Return the neighbours of a public graph's file; --relation says profile, or nothing."""
+    from discreet.privacy.profiles import ProfileGraph  # noqa: PLC0415
+
+    if word not in {None, "profile"}:
+        raise ValueError(f"--graph is for profiles: leave --relation out, got --relation {word}")
+    return ProfileGraph.load(path).relation
+
+
+def promise(words: str, neighbours: str | Relation = "substitute") -> Guarantee:
     """Read a target or a budget: a kind, a colon, its numbers."""
     from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP  # noqa: PLC0415
 
@@ -78,7 +91,8 @@ def promise(words: str, neighbours: str = "substitute") -> Guarantee:
     parts = rest.split(",")
     if len(parts) != wanted or not rest:
         raise ValueError(f"a promise is written {' or '.join(KINDS.values())}; got {words!r}")
-    return make(*(number(part, words) for part in parts), relation=relation(neighbours))
+    near = relation(neighbours) if isinstance(neighbours, str) else neighbours
+    return make(*(number(part, words) for part in parts), relation=near)
 
 
 def number(word: str, whole: str) -> Fraction:

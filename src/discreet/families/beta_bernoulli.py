@@ -13,12 +13,12 @@ from discreet.families.beta_law import BetaLaw
 from discreet.families.family import Floats, records
 from discreet.families.parameters import Rational, rational
 from discreet.families.records import Lattice
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Relation
     from discreet.privacy.pairs import WorstCase
 
 
@@ -59,7 +59,7 @@ class BetaBernoulli(BetaLaw):
         from discreet.privacy.pairs import BetaPairs, GammaShapePairs  # noqa: PLC0415
 
         r = rational(step, what="step")
-        if relation is SUBSTITUTE:
+        if relation.replaces:
             return BetaPairs(self.alpha, self.beta, r, r * (records(n) - 1), r * self.grid)
         if self.grid != 1:
             raise self._not_proved(relation)

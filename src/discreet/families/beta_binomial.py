@@ -13,12 +13,12 @@ from discreet.families.beta_law import BetaLaw
 from discreet.families.family import Floats, records
 from discreet.families.parameters import Whole, rational
 from discreet.families.records import Lattice
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Relation
     from discreet.privacy.pairs import WorstCase
 
 
@@ -49,7 +49,7 @@ class BetaBinomial(BetaLaw):
         from discreet.privacy.pairs import BetaPairs, GammaShapePairs  # noqa: PLC0415
 
         r = rational(step, what="step")
-        if relation is SUBSTITUTE:
+        if relation.replaces:
             whole = r * self.trials
             return BetaPairs(self.alpha, self.beta, whole, whole * (records(n) - 1), r)
         if self.trials > 1:  # a mixed record moves both shapes, for which no worst pair is proved

@@ -13,12 +13,12 @@ from discreet.families.beta_law import BetaLaw
 from discreet.families.family import Floats, records
 from discreet.families.parameters import Whole, rational
 from discreet.families.records import Lattice
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Relation
     from discreet.privacy.pairs import WorstCase
 
 
@@ -51,7 +51,7 @@ class BetaGeometric(BetaLaw):
         """
         from discreet.privacy.pairs import BetaSidePairs  # noqa: PLC0415
 
-        if relation is not SUBSTITUTE:
+        if not relation.replaces:
             raise self._not_proved(relation)
         r = rational(step, what="step")
         return BetaSidePairs(self.alpha + r * records(n), self.beta, r * self.upper)

@@ -24,7 +24,7 @@ from discreet.families.family import (
     to_project,
 )
 from discreet.families.parameters import exactly, rational
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Relation
+from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Relation
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -75,7 +75,7 @@ class DirichletLaw(Family):
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """Exact, m counts a record: (2m, √2·m, m) for SUBSTITUTE, m in every norm for ADD_REMOVE."""
         m = self.total_per_record
-        return Sensitivity.of(2 * m, 2 * m**2, m) if relation is SUBSTITUTE else Sensitivity.of(m, m**2, m)
+        return Sensitivity.of(2 * m, 2 * m**2, m) if relation.replaces else Sensitivity.of(m, m**2, m)
 
     def check(self, statistic: ArrayLike, n: int) -> Integers:
         counts = self._counts(statistic)
@@ -145,7 +145,7 @@ class DirichletLaw(Family):
                 "more than one trial a record; NoisyStatistics covers it"
             )
         r, (a, b) = rational(step, what="step"), self._two_smallest()
-        if relation is not SUBSTITUTE:
+        if not relation.replaces:
             return GammaShapePairs(a, r)
         others = r * (records(n) - 1)
         return DirichletPairs(a, b, r) if self.alpha.size > 2 else BetaPairs(a, b, r, others, r)

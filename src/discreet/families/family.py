@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.parameters import exactly, rational, show
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Relation
     from discreet.privacy.pairs import WorstCase
     from discreet.sampling.source import Source
 
@@ -209,13 +209,8 @@ def records(n: int | None) -> int:
 
 def public_size(relation: Relation, n: int | None) -> int | None:
     """Return n where the relation makes it public, None where it makes it private."""
-    if relation is SUBSTITUTE:
+    if relation.replaces:
         return records(n)
-    if relation is not ADD_REMOVE:
-        raise ValueError(
-            f"records of a table are neighbours under SUBSTITUTE or ADD_REMOVE, got {relation.name}; "
-            "profiles are for profile mechanisms and for `discreet local`"
-        )
     if n is not None:
         raise ValueError("under ADD_REMOVE the number of records is private: leave n out, or use SUBSTITUTE")
     return None

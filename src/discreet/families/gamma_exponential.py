@@ -12,12 +12,12 @@ from discreet.families.family import Floats, records
 from discreet.families.gamma_law import GammaLaw
 from discreet.families.parameters import Grid, Rational, rational
 from discreet.families.records import Lattice, default_grid
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Relation
     from discreet.privacy.pairs import WorstCase
 
 
@@ -55,7 +55,7 @@ class GammaExponential(GammaLaw):
         """
         from discreet.privacy.pairs import GammaRatePairs  # noqa: PLC0415
 
-        if relation is not SUBSTITUTE:
+        if not relation.replaces:
             raise self._not_proved(relation)
         r = rational(step, what="step")
         return GammaRatePairs(self.rate, r * self.lattice.high * self.grid, self.shape + r * records(n))

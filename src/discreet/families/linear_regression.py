@@ -21,7 +21,6 @@ from discreet.families.matrices import floats, nearest_semidefinite, pack, unpac
 from discreet.families.parameters import Grid, Rational, exactly
 from discreet.families.records import Ball, default_grid
 from discreet.families.regression_law import RegressionLaw
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Relation
 
 
 @final
@@ -88,7 +88,7 @@ class BayesianLinearRegression(RegressionLaw):
         """
         R = self.ball.largest
         l1 = (math.isqrt((self.dimension + 1) * R**2) ** 2 + R**2) // 2
-        if relation is SUBSTITUTE:
+        if relation.replaces:
             return Sensitivity.of(2 * l1, 2 * R**4, R**2)
         return Sensitivity.of(l1, R**4, R**2)
 

@@ -23,12 +23,12 @@ from discreet.families.family import (
 from discreet.families.normal_inverse_gamma_law import NormalInverseGammaLaw
 from discreet.families.parameters import Grid, Rational, exactly, power_of_two_above
 from discreet.families.records import Lattice, default_grid, refuse_overflow
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Relation
 
 
 @final
@@ -100,7 +100,7 @@ class NormalInverseGamma(NormalInverseGammaLaw):
         L1: q' = ∓K/2; L2: 2q'² + 2qq' + K² = 0; L∞: q' = 0; integers beside them count. One record: |q| = R.
         """
         (low, high), K = self._ends, self._balance
-        if relation is not SUBSTITUTE:
+        if not relation.replaces:
             return Sensitivity.of((K + high) * high, (K**2 + high**2) * high**2, max(K, high) * high)
         inner = [0, K // 2] + [(end - math.isqrt(max(0, end**2 - 2 * K**2))) // 2 for end in (high, -low)]
         near = {s * (k + step) for k in inner for s in (1, -1) for step in (-1, 0, 1)}

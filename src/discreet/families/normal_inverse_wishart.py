@@ -22,7 +22,6 @@ from discreet.families.matrices import floats, nearest_semidefinite, pack, unpac
 from discreet.families.normal_inverse_wishart_law import NormalInverseWishartLaw
 from discreet.families.parameters import Grid, Rational, exactly, power_of_two_above
 from discreet.families.records import Ball, default_grid
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Relation
 
 
 @final
@@ -98,7 +98,7 @@ class NormalInverseWishart(NormalInverseWishartLaw):
         R, d = self.ball.largest, self.dimension
         K, s = self._balance, math.isqrt(d * R**2)
         l1 = K * s + (s**2 + R**2) // 2
-        if relation is SUBSTITUTE:
+        if relation.replaces:
             return Sensitivity.of(2 * l1, 2 * R**4 + 2 * (K * R) ** 2 + K**4 // 2, max(2 * K * R, R**2))
         return Sensitivity.of(l1, R**4 + (K * R) ** 2, max(K * R, R**2))
 

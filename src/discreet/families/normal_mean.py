@@ -13,12 +13,12 @@ from discreet.families.family import Floats, credible, records
 from discreet.families.parameters import Grid, Rational, exactly, power_of_two_above, rational
 from discreet.families.records import Lattice, default_grid
 from discreet.families.scalar import ScalarFamily
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Relation
     from discreet.privacy.pairs import WorstCase
     from discreet.sampling.source import Source
 
@@ -75,7 +75,7 @@ class NormalMean(ScalarFamily):
         """
         from discreet.privacy.pairs import NormalPair  # noqa: PLC0415
 
-        if relation is not SUBSTITUTE:
+        if not relation.replaces:
             raise self._not_proved(relation)
         r = rational(step, what="step")
         width = (self.lattice.high - self.lattice.low) * self.grid

@@ -54,7 +54,7 @@ class ScalarFamily(Family):
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """Exact: sup|q − q'| = high − low (SUBSTITUTE), sup|q| (ADD_REMOVE)."""
         lattice = self.lattice
-        gap = lattice.high - lattice.low if relation is SUBSTITUTE else lattice.largest
+        gap = lattice.high - lattice.low if relation.replaces else lattice.largest
         return Sensitivity.of(gap, gap**2, gap)
 
     def check(self, statistic: ArrayLike, n: int) -> Integers:

@@ -43,7 +43,7 @@ def promise(
         if delta is not None or relation not in {None, target.relation, target.relation.value}:
             raise ValueError("delta and relation belong to epsilon=…; a target holds its own")
         return target
-    neighbours = Relation("substitute" if relation is None else relation)
+    neighbours = Relation(relation or "substitute") if not isinstance(relation, Relation) else relation
     assert epsilon is not None  # noqa: S101 - one of the two was given
     if delta is None or delta == 0:
         return PureDP(epsilon, relation=neighbours)

@@ -6,16 +6,17 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.privacy.curves import downward
 from discreet.privacy.filters import Filter, Overspent, Spending, filter_for
-from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, same_relation
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved, same_relation
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.serial import from_json
 from discreet.privacy.words import DOWN, in_words, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 # Units in a full meter. A unit is a rational share of the capacity, so that a capacity is never rounded, and
 # shares like 1/3, 1/7, 1/22 and decimals to ten places are whole. Twice as much still fits 63 bits, so that
@@ -89,7 +90,16 @@ def fits_in_words(state: Spending) -> str:
     if state.filter.slack:
         whole = largest(state.filter.budget, state)
         words = words if whole is None else f"{in_words(whole, DOWN)} or {words}"
-    return words + (", with relation=ADD_REMOVE" if state.filter.budget.relation is ADD_REMOVE else "")
+    relation = state.filter.budget.relation
+    return words if relation is SUBSTITUTE else f"{words}, with relation={relation.name}"
+
+
+def promise_words(stored: Mapping[str, Any]) -> str:
+    """Say a stored promise; one that is not built any more, by its kind, so that old books stay readable."""
+    try:
+        return in_words(from_json(stored))
+    except ValueError as refused:
+        return f"{stored.get('kind')} that cannot be relied on: {refused}"
 
 
 def refusal(state: Spending, guarantee: Guarantee, scope: str) -> Overspent:

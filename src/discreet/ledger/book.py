@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
-from discreet.ledger.amounts import Remaining, Tariff, refusal
+from discreet.ledger.amounts import Remaining, Tariff, promise_words, refusal
 from discreet.ledger.export import as_csv, as_json
 from discreet.ledger.store import (
     Book,
@@ -261,7 +261,7 @@ def _replayed(book: Book, first: Entry, promise: dict[str, Any], scopes: list[st
     content = first.content
     if (content["guarantee"], content["scopes"]) != (json.loads(canonical(promise)), scopes):
         raise LedgerError(
-            f"charge id {first.id!r} already paid for {in_words(from_json(content['guarantee']))} in "
+            f"charge id {first.id!r} already paid for {promise_words(content['guarantee'])} in "
             f"{', '.join(content['scopes'])}; choose another id for another release"
         )
     if book.find("refund", first.id):

@@ -14,7 +14,6 @@ from discreet.mcmc.endings import Ending, Resampled
 from discreet.mcmc.kernel import Counts, Kernel, State, check_temperature
 from discreet.mcmc.target import weighed
 from discreet.privacy.composition import compose_counted, parallel
-from discreet.privacy.guarantee import SUBSTITUTE
 
 if TYPE_CHECKING:
     from discreet.mcmc.proposals import Walk
@@ -84,7 +83,7 @@ class AnnealedImportance(Kernel):
     @property
     def weight_range(self) -> Fraction:
         """β_J·2Δ, or β_J·Δ where a record is added or removed."""
-        return self.betas[-1] * self.target.spread * (2 if self.relation is SUBSTITUTE else 1)
+        return self.betas[-1] * self.target.spread * (2 if self.relation.replaces else 1)
 
     def spent(self, steps: int) -> Guarantee:
         times = self.particles * self.moves

@@ -18,7 +18,6 @@ from discreet.mcmc.target import SLACK, UNIT, in_units
 from discreet.mechanisms.checks import positive
 from discreet.privacy.certified import Exact, ceiling, settle
 from discreet.privacy.composition import compose
-from discreet.privacy.guarantee import SUBSTITUTE
 from discreet.privacy.guarantees import PureDP
 from discreet.privacy.ops_worst import log_odds_range
 from discreet.sampling import exact
@@ -127,7 +126,7 @@ class HiddenMarkovGibbs(Kernel):
 
     @property
     def guarantee(self) -> Guarantee:
-        records = 2 if self.relation is SUBSTITUTE else 1
+        records = 2 if self.relation.replaces else 1
         weighed = [(w / self.heat, s) for w, s in zip(self.weights, self.spreads, strict=True) if s]
         tables = [bounded_range(records * w * s, self.relation) for w, s in weighed]
         if self.model.states == 1:

@@ -9,7 +9,6 @@ import numpy as np
 
 from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature
 from discreet.privacy.composition import compose
-from discreet.privacy.guarantee import SUBSTITUTE
 
 if TYPE_CHECKING:
     from discreet.mcmc.mixture import Mixture
@@ -54,7 +53,7 @@ class MixtureGibbs(Kernel):
 
     @property
     def guarantee(self) -> Guarantee:
-        records = 2 if self.relation is SUBSTITUTE else 1
+        records = 2 if self.relation.replaces else 1
         sizes = (self.model.classes, *self.model.shape)
         spreads = [self.model.spread(size) for size in sizes]
         return compose(*(bounded_range(records * s / self.heat, self.relation) for s in spreads if s))

@@ -18,7 +18,6 @@ import numpy as np
 from discreet.mcmc.simplex import truncated_simplex
 from discreet.privacy.certified import ball, ceiling, precision
 from discreet.privacy.curves import upward
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from discreet.mcmc.kernel import Counts, State
     from discreet.privacy.certified import Exact
+    from discreet.privacy.guarantee import Relation
     from discreet.sampling.source import Source
 
 UNIT_BITS = 32
@@ -165,7 +165,7 @@ class SimplexTarget(Target):
         """
         a, d = self.lower, len(self.alpha)
         w = min(Fraction(reach), 1 - d * a)  # no move within the simplex is longer
-        if relation is not SUBSTITUTE:
+        if not relation.replaces:
             return _log_above((a + w) / a)
         if d == 2:
             return _log_above((a + w) / a * (1 - a) / (1 - a - w))
@@ -231,7 +231,7 @@ class CellTarget(Target):
 
     def sensitivity(self, reach: Exact, relation: Relation) -> Fraction:
         """2M for a substitution, M for one record more, M the longest |ℓ' − ℓ|."""
-        return self._farthest(reach) * (2 if relation is SUBSTITUTE else 1)
+        return self._farthest(reach) * (2 if relation.replaces else 1)
 
     def _farthest(self, reach: Exact) -> Fraction:
         if self.lipschitz is None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.privacy.bounded_loss import PureDP
-from discreet.privacy.guarantee import PROFILE, Unreachable
+from discreet.privacy.guarantee import Unreachable
 from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ProfileMechanism(Mechanism):
     @cached_property
     def guarantee(self) -> PureDP:
         """ε as verified on every edge in rational arithmetic; independent observations add up."""
-        return PureDP(self.graph.loss(self.outputs) or NOTHING, relation=PROFILE)
+        return PureDP(self.graph.loss(self.outputs) or NOTHING, relation=self.graph.relation)
 
     def release(self, value: ArrayLike, source: Source | None = None, *, profile: str | int = 0) -> Any:  # noqa: ANN401
         """Randomise observations (0 … d−1) of one profile, each on its own."""

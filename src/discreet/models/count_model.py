@@ -11,12 +11,13 @@ import numpy as np
 
 from discreet.families.family import Integers, Sensitivity
 from discreet.families.parameters import show
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
+
+    from discreet.privacy.guarantee import Relation
 
 MOST_CELLS = 2**31
 
@@ -115,12 +116,12 @@ class CountModel(ABC):
     # --- how far one record moves it ------------
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """L1 = L2² = F for one record, 2F for a substitution; L∞ = 1. Attained."""
-        moved = len(self.layout) * (2 if relation is SUBSTITUTE else 1)
+        moved = len(self.layout) * (2 if relation.replaces else 1)
         return Sensitivity.of(moved, moved, 1)
 
     def table_sensitivity(self, relation: Relation) -> Sensitivity:
         """Of one table alone: the same with F = 1."""
-        moved = 2 if relation is SUBSTITUTE else 1
+        moved = 2 if relation.replaces else 1
         return Sensitivity.of(moved, moved, 1)
 
     def check(self, values: ArrayLike, n: int) -> Integers:

@@ -10,12 +10,12 @@ from discreet.families.family import Sensitivity, root_above
 from discreet.families.parameters import Rational, power_of_two_above, show
 from discreet.families.records import Ball
 from discreet.models.margin_losses import Logistic, MarginLoss
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.models.design import Feature
+    from discreet.privacy.guarantee import Relation
 
 ROW_BITS = 20  # a row is on a grid of norm/2^20
 CONSTANT = Fraction(1, 2)  # the intercept's column, relative to norm
@@ -102,7 +102,7 @@ class GeneralizedLinear:
 
     def gradient_square(self, relation: Relation) -> Fraction:
         """Δ², Δ = sup‖∇ℓ(w; z) − ∇ℓ(w; z')‖ = Lc for one record more, 2Lc for one in another's place."""
-        moved = 2 if relation is SUBSTITUTE else 1
+        moved = 2 if relation.replaces else 1
         return moved**2 * self.loss.lipschitz**2 * self.bound_square
 
     def sensitivity(self, relation: Relation) -> Sensitivity:

@@ -123,7 +123,7 @@ class Plan:
             "model": repr(self.model),
             "n": self.n,
             "target": str(self.target),
-            "relation": self.target.relation.value,
+            "relation": self.target.relation.to_json(),
             "level": self.level,
             "assumed": self.assumed,
             "ranked_by": self.ranked_by,

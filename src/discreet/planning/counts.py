@@ -101,7 +101,7 @@ class CountPlan:
             "model": repr(self.model),
             "n": self.n,
             "target": str(self.target),
-            "relation": self.target.relation.value,
+            "relation": self.target.relation.to_json(),
             "rows": [row.to_json() for row in self.rows],
             "refused": [{"name": r.name, "reason": r.reason} for r in self.refused],
         }

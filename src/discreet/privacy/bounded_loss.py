@@ -32,6 +32,7 @@ from discreet.privacy.guarantee import (
     probability,
     renyi_order,
 )
+from discreet.privacy.relation import checked_relation
 
 if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
@@ -46,7 +47,7 @@ class PureDP(Guarantee):
 
     def __init__(self, epsilon: Exact, *, relation: Relation = SUBSTITUTE) -> None:
         object.__setattr__(self, "loss", positive("epsilon", epsilon))
-        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "relation", checked_relation(relation))
 
     def epsilon(self, delta: Exact) -> float:
         slack = probability("delta", delta)
@@ -98,7 +99,7 @@ class ApproxDP(Guarantee):
     def __init__(self, epsilon: Exact, delta: Exact, *, relation: Relation = SUBSTITUTE) -> None:
         object.__setattr__(self, "loss", positive("epsilon", epsilon))
         object.__setattr__(self, "slack", probability("delta", delta))
-        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "relation", checked_relation(relation))
 
     @property
     def pure_part(self) -> PureDP:
@@ -165,7 +166,7 @@ class BoundedRange(Guarantee):
 
     def __init__(self, epsilon: Exact, *, relation: Relation = SUBSTITUTE) -> None:
         object.__setattr__(self, "loss", positive("epsilon", epsilon))
-        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "relation", checked_relation(relation))
 
     def epsilon(self, delta: Exact) -> float:
         slack = probability("delta", delta)

@@ -14,6 +14,7 @@ from discreet.privacy.certified import ball
 from discreet.privacy.conversions import above
 from discreet.privacy.guarantee import (
     Guarantee,
+    MixedRelations,
     group_size,
     nonnegative,
     probability,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from discreet.privacy.certified import Exact
-    from discreet.privacy.guarantee import Relation
+    from discreet.privacy.relation import Relation
     from discreet.privacy.tightest import Counted
 
 
@@ -41,9 +42,13 @@ def compose(*guarantees: Guarantee) -> Guarantee:
 
 def repeat(guarantee: Guarantee, times: int) -> Guarantee:
     """Cost of `times` uses of one guarantee; the number of parts kept does not grow."""
+    return compose_counted([(guarantee, repetitions(times))])
+
+
+def repetitions(times: int) -> int:
     if isinstance(times, bool) or not isinstance(times, int) or times < 1:
         raise ValueError(f"a composition needs a whole number of uses, at least 1, got {times}")
-    return compose_counted([(guarantee, times)])
+    return times
 
 
 def compose_counted(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
@@ -51,7 +56,7 @@ def compose_counted(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
     flat = [
         (leaf, n * m) for g, n in parts for leaf, m in (g.parts if isinstance(g, Composition) else ((g, 1),))
     ]
-    relation = same_relation(*(g for g, _ in flat))
+    relation = _common(flat)
     counts: Counter[Guarantee] = Counter()
     closed: dict[type[Guarantee], Guarantee] = {}
     for guarantee, times in flat:
@@ -68,6 +73,11 @@ def compose_counted(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
     return Composition(tuple(pieces), relation=relation)
 
 
+def _common(parts: Iterable[tuple[Guarantee, int]]) -> Relation:
+    """Return the relation of all uses; two uses of one promise are two."""
+    return same_relation(*(g for g, n in parts for _ in range(min(n, 2))))
+
+
 @final
 @dataclass(frozen=True, repr=False)
 class Composition(Guarantee):
@@ -79,6 +89,13 @@ class Composition(Guarantee):
     """
 
     parts: Counted
+
+    def __post_init__(self) -> None:
+        """Refuse what compose would not build, from JSON too."""
+        for _, n in self.parts:
+            repetitions(n)
+        if _common(self.parts) != self.relation:
+            raise MixedRelations(f"a composition about {self.relation.name} holds parts about others")
 
     # ── the questions ──
 
@@ -142,8 +159,8 @@ class Composition(Guarantee):
         """Each part for k records at once."""
         return compose_counted((g.group(k), n) for g, n in self.parts)
 
-    def relabelled(self, relation: Relation) -> Self:
-        return type(self)(tuple((g.relabelled(relation), n) for g, n in self.parts), relation=relation)
+    def substituted(self) -> Self:
+        return type(self)(tuple((g.substituted(), n) for g, n in self.parts))
 
     def implied_by(self, other: Guarantee) -> bool:
         """Proved where every use in `other` is one of the uses here; more is not known."""
@@ -179,6 +196,10 @@ class Worst(Guarantee):
 
     parts: tuple[Guarantee, ...]
 
+    def __post_init__(self) -> None:
+        if same_relation(*self.parts) != self.relation:
+            raise MixedRelations(f"a promise about {self.relation.name} holds parts about others")
+
     def epsilon(self, delta: Exact) -> float:
         return max(g.epsilon(delta) for g in self.parts)
 
@@ -211,8 +232,8 @@ class Worst(Guarantee):
             *(compose(*(g.group(n) for g, n in zip(self.parts, way, strict=True) if n)) for way in ways)
         )
 
-    def relabelled(self, relation: Relation) -> Self:
-        return type(self)(tuple(g.relabelled(relation) for g in self.parts), relation=relation)
+    def substituted(self) -> Self:
+        return type(self)(tuple(g.substituted() for g in self.parts))
 
     def implied_by(self, other: Guarantee) -> bool:
         return any(other <= g for g in self.parts)

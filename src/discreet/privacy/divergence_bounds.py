@@ -22,6 +22,7 @@ from discreet.privacy.guarantee import (
     probability,
     renyi_order,
 )
+from discreet.privacy.relation import checked_relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,7 +120,7 @@ class ZeroCDP(Guarantee):
 
     def __init__(self, rho: Exact, *, relation: Relation = SUBSTITUTE) -> None:
         object.__setattr__(self, "rho", positive("rho", rho))
-        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "relation", checked_relation(relation))
 
     def epsilon(self, delta: Exact) -> float:
         return renyi_epsilon(self.renyi, math.inf, probability("delta", delta))
@@ -161,7 +162,7 @@ class GaussianDP(Guarantee):
 
     def __init__(self, mu: Exact, *, relation: Relation = SUBSTITUTE) -> None:
         object.__setattr__(self, "mu_squared", exact("mu", Fraction(positive("mu", mu)) ** 2))
-        object.__setattr__(self, "relation", relation)
+        object.__setattr__(self, "relation", checked_relation(relation))
 
     @classmethod
     def from_square(cls, mu_squared: Exact, *, relation: Relation = SUBSTITUTE) -> Self:

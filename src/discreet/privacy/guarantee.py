@@ -6,25 +6,38 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
-from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
+
+from discreet.privacy.relation import (
+    ADD_REMOVE,
+    SUBSTITUTE,
+    MixedRelations,
+    Relation,
+    checked_relation,
+    one_relation,
+)
 
 if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
 
 
-class Relation(Enum):
-    """Which pairs of data sets must look alike."""
-
-    SUBSTITUTE = "substitute"  # one record replaced; n is public
-    ADD_REMOVE = "add_remove"  # one record added or removed; n is private
-    PROFILE = "profile"  # one observation drawn from another profile, along an edge of a public graph
-
-
-SUBSTITUTE = Relation.SUBSTITUTE
-ADD_REMOVE = Relation.ADD_REMOVE
-PROFILE = Relation.PROFILE
+__all__ = [
+    "ADD_REMOVE",
+    "SUBSTITUTE",
+    "Guarantee",
+    "MixedRelations",
+    "NotProved",
+    "Relation",
+    "Unreachable",
+    "exact",
+    "group_size",
+    "nonnegative",
+    "positive",
+    "probability",
+    "renyi_order",
+    "same_relation",
+]
 
 
 class Unreachable(ValueError):  # noqa: N818 - a fact about the target, said in the user's words
@@ -35,15 +48,14 @@ class NotProved(ValueError):  # noqa: N818
     """No theorem covers what was asked; the message says which mechanism is covered."""
 
 
-class MixedRelations(ValueError):  # noqa: N818
-    """Two guarantees speak of different neighbours; the message says how to bring them together."""
-
-
 @dataclass(frozen=True, repr=False)
 class Guarantee(ABC):
     """What is promised about every pair of neighbouring data sets; numbers rounded to the private side."""
 
     relation: Relation = field(default=SUBSTITUTE, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checked_relation(self.relation)
 
     @abstractmethod
     def epsilon(self, delta: Exact) -> float:
@@ -97,13 +109,20 @@ class Guarantee(ABC):
         return value
 
     def as_substitute(self) -> Guarantee:
-        """Relabel group(2) of an ADD_REMOVE promise: a substitution is one removal and one addition."""
-        return self if self.relation is SUBSTITUTE else self.group(2).relabelled(SUBSTITUTE)
+        """Relabel group(2) of an ADD_REMOVE promise: a substitution is one removal and one addition.
 
-    def relabelled(self, relation: Relation) -> Self:
-        """Give the same numbers about other neighbours; only a proof makes this right: see as_substitute."""
+        Of a graph nothing follows for records: a record may be any value, and profiles differ in few ways.
+        """
+        if self.relation is SUBSTITUTE:
+            return self
+        _refuse_graph(self.relation)
+        return self.group(2).substituted()
+
+    def substituted(self) -> Self:
+        """Give the same numbers about one record replaced; only of a group of 2 is that right."""
+        _refuse_graph(self.relation)
         twin = copy.copy(self)
-        object.__setattr__(twin, "relation", relation)
+        object.__setattr__(twin, "relation", SUBSTITUTE)
         return twin
 
     def disclosure(self) -> tuple[Exact, Guarantee]:
@@ -122,8 +141,8 @@ class Guarantee(ABC):
 
     def __repr__(self) -> str:
         shown = [repr(value) for value in self.described()]
-        if self.relation is ADD_REMOVE:
-            shown.append("relation=ADD_REMOVE")
+        if self.relation is not SUBSTITUTE:
+            shown.append(f"relation={self.relation!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __str__(self) -> str:
@@ -151,18 +170,17 @@ class Guarantee(ABC):
         return other < self
 
 
+def _refuse_graph(relation: Relation) -> None:
+    if relation.value == "profile":
+        raise NotProved(
+            f"a promise about {relation.name} says nothing of a record replaced: only an ADD_REMOVE promise "
+            "becomes one under SUBSTITUTE; for records use a mechanism of records"
+        )
+
+
 def same_relation(*guarantees: Guarantee) -> Relation:
     """Return the common neighbour relation, or refuse and name the way out."""
-    relations = {g.relation for g in guarantees}
-    if len(relations) > 1:
-        raise MixedRelations(
-            "these guarantees speak of different neighbours (SUBSTITUTE and ADD_REMOVE) and are never mixed "
-            "silently; call .as_substitute() on each ADD_REMOVE one: a substitution is one removal and one "
-            "addition, so its .group(2) holds under SUBSTITUTE"
-        )
-    if not relations:
-        raise ValueError("no guarantee was given; give at least one")
-    return relations.pop()
+    return one_relation(g.relation for g in guarantees)
 
 
 def exact(name: str, value: Exact) -> Exact:

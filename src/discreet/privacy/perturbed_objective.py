@@ -23,7 +23,7 @@ from flint import acb, arb
 
 from discreet.privacy.certified import Exact, ball, ceiling, precision
 from discreet.privacy.conversions import above, gaussian_delta
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
 from discreet.privacy.guarantees import ApproxDP, GaussianDP
 
 BITS = 128
@@ -86,7 +86,7 @@ class LogisticObjective(PerturbedObjective):
     @property
     def step(self) -> Fraction:
         """s²: of one record more or less."""
-        return self.objective / 4 if self.relation is SUBSTITUTE else self.objective
+        return self.objective / 4 if self.relation.replaces else self.objective
 
     @property
     def threshold(self) -> Fraction:
@@ -96,7 +96,7 @@ class LogisticObjective(PerturbedObjective):
     @property
     def gaussian(self) -> bool:
         """λ ≥ 2c²/μ² (ADD_REMOVE), 8c²/(3μ²) (SUBSTITUTE)."""
-        return self.threshold <= (self.step if self.relation is SUBSTITUTE else 0)
+        return self.threshold <= (self.step if self.relation.replaces else 0)
 
     def delta(self, epsilon: Exact) -> float:
         return min(1.0, above(lambda: self._gaussian_delta(epsilon) + ball(self.excess(epsilon))))
@@ -120,11 +120,11 @@ class LogisticObjective(PerturbedObjective):
     @property
     def _lowest(self) -> arb:
         """R where the window begins: e₂ = s² under SUBSTITUTE, else 0."""
-        return (ball(self.step) / ball(self.threshold)).sqrt() if self.relation is SUBSTITUTE else arb(0)
+        return (ball(self.step) / ball(self.threshold)).sqrt() if self.relation.replaces else arb(0)
 
     def _at(self, epsilon: Fraction) -> float:
         """Without X₂: at ε itself, where it lies in the window."""
-        twice = self.relation is SUBSTITUTE
+        twice = self.relation.replaces
         inner = (epsilon + self.step) / 2 if twice else epsilon
         if not (self.step if twice else 0) < inner < self.threshold:
             return 0.0
@@ -135,7 +135,7 @@ class LogisticObjective(PerturbedObjective):
     def _integrand(self, r: acb, epsilon: arb) -> acb:
         """Weighted by f(ε − e), and mirrored, e^{−e}f(ε + e): the same data sets the other way round."""
         inner, step = ball(self.threshold) * r * r, ball(self.step)
-        twice = self.relation is SUBSTITUTE
+        twice = self.relation.replaces
         e = 2 * inner - step if twice else inner
         stretch = 2 * (inner - step).exp() if twice else acb(1)
         weight = self._density(epsilon - e) + (-e).exp() * self._density(epsilon + e)
@@ -178,11 +178,11 @@ class SmoothObjective(PerturbedObjective):
 
     def delta(self, epsilon: Exact) -> float:
         inner = Fraction(epsilon) - Fraction(self.shift)
-        reach = inner + self.objective / 4 if self.relation is SUBSTITUTE else inner
+        reach = inner + self.objective / 4 if self.relation.replaces else inner
         return min(1.0, above(lambda: self._both(epsilon, inner) + self._beyond(reach)))
 
     def _both(self, epsilon: Exact, inner: Fraction) -> arb:
-        if self.relation is SUBSTITUTE:
+        if self.relation.replaces:
             return 2 * self._gaussian_delta(inner)
         return self._gaussian_delta(inner).max(2 * self._gaussian_delta(epsilon))
 

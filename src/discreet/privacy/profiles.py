@@ -6,6 +6,7 @@ and of one from P_j have laws within e^±ε of each other. ε-local DP implies i
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
@@ -13,6 +14,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -21,6 +23,7 @@ import numpy as np
 from discreet.privacy.amplification import FiniteKernel, Row
 from discreet.privacy.certified import ball, ceiling, precision
 from discreet.privacy.guarantee import exact
+from discreet.privacy.relation import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -119,6 +122,22 @@ class ProfileGraph:
             )
         edges = [tuple(e) for e in found["edges"]]
         return cls.of(found["profiles"], edges, weights=found.get("weights"), labels=found.get("labels"))
+
+    @cached_property
+    def relation(self) -> Relation:
+        """Who must look alike: an observation of one profile, and of the other end of an edge.
+
+        Known by the SHA-256 of the profiles (their names, and the exact probability of each label) and the
+        edges, in whatever order they were given; weights only steer costs and do not count.
+        """
+        laws = {
+            name: dict(zip(self.labels, map(str, law), strict=True))
+            for name, law in zip(self.names, self.profiles, strict=True)
+        }
+        edges = sorted(sorted((self.names[i], self.names[j])) for i, j in self.edges)
+        text = json.dumps({"profiles": laws, "edges": edges}, sort_keys=True)
+        about = f"{len(laws)} profiles of {self.values} values, {len(edges)} edges"
+        return Relation("profile", hashlib.sha256(text.encode()).hexdigest(), about)
 
     @property
     def values(self) -> int:

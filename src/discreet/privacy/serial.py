@@ -84,7 +84,7 @@ def to_json(guarantee: Guarantee) -> Json:
     kind = type(guarantee).__name__
     if kind not in _PROMISES:
         raise TypeError(f"cannot write {kind!r} as JSON; known guarantees: {', '.join(_PROMISES)}")
-    return {**_encoded(guarantee), "relation": guarantee.relation.value}
+    return {**_encoded(guarantee), "relation": guarantee.relation.to_json()}
 
 
 def from_json(data: Mapping[str, Any]) -> Guarantee:
@@ -126,7 +126,7 @@ def _encoded(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, tuple):
         return [_encoded(part) for part in value]
     if isinstance(value, Guarantee) and type(value).__name__ in _PROMISES:
-        return _fields(value, {"relation": value.relation.value})
+        return _fields(value, {"relation": value.relation.to_json()})
     return _fields(value, {})
 
 
@@ -157,5 +157,5 @@ def _decoded(data: Any) -> Any:  # noqa: ANN401
             f"got {', '.join(sorted(set(data) - {'kind'})) or 'nothing'}"
         )
     arguments = {name: _decoded(data[name]) for name in form.arguments}
-    relation = {"relation": Relation(data["relation"])} if kind in _PROMISES else {}
+    relation = {"relation": Relation.from_json(data["relation"])} if kind in _PROMISES else {}
     return form.build(**arguments, **relation)

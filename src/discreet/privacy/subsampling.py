@@ -32,6 +32,10 @@ class SubsampledProfile:
     base: Guarantee
     rate: Exact
 
+    def __post_init__(self) -> None:
+        _rate(self.rate)
+        _ = self.base.relation.replaces  # the theorems are about records
+
     def __call__(self, epsilon: float) -> float:
         with precision(BITS):
             before = floor((1 + ball(epsilon).expm1() / ball(self.rate)).log())

@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.privacy.composition import Composition
 from discreet.privacy.curves import Points
-from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee
 from discreet.privacy.guarantees import RenyiDP
 
 UP, DOWN = ROUND_CEILING, ROUND_FLOOR  # what is promised, and what still fits
@@ -68,8 +68,8 @@ def knob(value: Any) -> str:  # noqa: ANN401 - any JSON
 def in_words(guarantee: Guarantee, rounding: str = UP) -> str:
     """Name a promise briefly, as it is written in Python."""
     shown = [_said(value, rounding) for value in guarantee.described()]
-    if guarantee.relation is ADD_REMOVE:
-        shown.append("relation=ADD_REMOVE")
+    if guarantee.relation is not SUBSTITUTE:
+        shown.append(f"relation={guarantee.relation.name}")
     return f"{type(guarantee).__name__}({', '.join(shown)})"
 
 

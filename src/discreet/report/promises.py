@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from discreet.report.ledger_view import LedgerView, ScopeView
 
 LONGEST = 160  # of a parameter's value
-QUESTIONS = {"value": "which group you are in", "membership": "whether you are in the table at all"}
+QUESTIONS = {
+    "value": "which group you are in",
+    "membership": "whether you are in the table at all",
+    "profile": "which of two neighbouring profiles you have",
+}
 
 
 def sentence(text: str) -> str:

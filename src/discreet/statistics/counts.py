@@ -44,7 +44,7 @@ class BoundedCounts:
     @property
     def sensitivity(self) -> Sensitivity:
         """F features: L1 = F, L2 = √F for one record; twice F and √(2F) for a substitution; L∞ = 1. Exact."""
-        moved = len(self.features) * (2 if self.relation is SUBSTITUTE else 1)
+        moved = len(self.features) * (2 if self.relation.replaces else 1)
         return Sensitivity.of(moved, moved, 1)
 
     @property

@@ -108,11 +108,7 @@ class Table:
 
     def relation_for(self, relation: Relation = SUBSTITUTE) -> Relation:
         """Return the relation if this table supports it, or refuse and name the one it supports."""
-        if relation not in {SUBSTITUTE, ADD_REMOVE}:
-            raise ValueError(
-                f"records of a table are neighbours under SUBSTITUTE or ADD_REMOVE, got {relation.name}"
-            )
-        if relation is SUBSTITUTE and not self.n_is_public:
+        if relation.replaces and not self.n_is_public:
             why = (
                 "where(…) makes the number of rows private"
                 if self.filters
