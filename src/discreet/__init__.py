@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "privacy.guarantee": "Guarantee Relation SUBSTITUTE ADD_REMOVE Unreachable NotProved",
-    "privacy.guarantees": "PureDP ApproxDP RenyiDP ZeroCDP GaussianDP BoundedRange",
+    "privacy.guarantees": "PureDP ApproxDP RenyiDP ZeroCDP GaussianDP BoundedRange MixedRange",
     "privacy.composition": "compose parallel",
     "privacy.filters": "Filter Overspent",
     "tables.table": "Table",

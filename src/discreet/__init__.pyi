@@ -61,6 +61,7 @@ from discreet.planning import public_records_for as public_records_for
 from discreet.planning import split as split
 from discreet.privacy.bounded_loss import ApproxDP as ApproxDP
 from discreet.privacy.bounded_loss import BoundedRange as BoundedRange
+from discreet.privacy.bounded_loss import MixedRange as MixedRange
 from discreet.privacy.bounded_loss import PureDP as PureDP
 from discreet.privacy.composition import compose as compose
 from discreet.privacy.composition import parallel as parallel

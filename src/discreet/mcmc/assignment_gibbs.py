@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature
+from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature, mixed_range
 from discreet.mcmc.target import SLACK
 from discreet.privacy.composition import compose
 from discreet.privacy.guarantee import SUBSTITUTE, NotProved
@@ -74,7 +74,7 @@ class AssignmentGibbs(Kernel):
         if self.model.classes == 1:
             return compose(*blocks)
         rounded = sum((s + SLACK for s in spreads), Fraction(0))  # responsibilities are in whole units
-        one = bounded_range(2 * rounded / self.heat, self.relation)
+        one = mixed_range(2 * rounded / self.heat, self.relation)  # whose place is whose is a secret coin
         every = one if self.chosen == self.records else visible_scan(one, self.chosen, self.records)
         return compose(every, *blocks)
 

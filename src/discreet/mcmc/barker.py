@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from discreet.mcmc.kernel import Counts, State, bounded_range, check_temperature
+from discreet.mcmc.kernel import Counts, State, check_temperature, mixed_range
 from discreet.mcmc.random_walk import RandomWalk
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.privacy.guarantees import BoundedRange
+    from discreet.privacy.guarantees import MixedRange
     from discreet.sampling.source import Source
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Barker(RandomWalk):
-    """Accept with σ(u), u = log π(θ'|n) − log π(θ|n) [Barker 1965]: bounded range with u's sensitivity.
+    """Accept with σ(u), u = log π(θ'|n) − log π(θ|n) [Barker 1965]: bounded range given θ'.
 
     The losses of an accept and of a reject are ln σ(u)/σ(v) and ln σ(−u)/σ(−v); they differ by u − v, since
-    ln σ(u)/σ(−u) = u. Hence an interval of length |u − v| holds the loss. The proposal sees no data.
+    ln σ(u)/σ(−u) = u. Hence, given the proposal, an interval of length |u − v| holds the loss. The proposal
+    sees no data, but a reject hides it and each has its own interval: MixedRange, not BoundedRange.
     """
 
     name: ClassVar[str] = "barker"
@@ -35,8 +36,8 @@ class Barker(RandomWalk):
         check_temperature(self)
 
     @property
-    def guarantee(self) -> BoundedRange:
-        return bounded_range(self.sensitivity, self.relation)
+    def guarantee(self) -> MixedRange:
+        return mixed_range(self.sensitivity, self.relation)
 
     def step(self, state: State, counts: Counts, source: Source) -> State:
         proposed = self.walk.propose(state, source)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.privacy.certified import Exact, ball, ceiling, precision
 from discreet.privacy.composition import repeat
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
-from discreet.privacy.guarantees import BoundedRange
+from discreet.privacy.guarantees import BoundedRange, MixedRange
 
 if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
@@ -138,3 +138,8 @@ def bounded_range(length: Fraction, relation: Relation) -> BoundedRange:
     """Round the length of the interval that holds the privacy loss up to a double."""
     with precision(BITS):
         return BoundedRange(ceiling(ball(length)), relation=relation)
+
+
+def mixed_range(length: Fraction, relation: Relation) -> MixedRange:
+    """Say the same of a step whose interval moves with a coin that no data moves, such as a proposal."""
+    return MixedRange(bounded_range(length, relation).loss, relation=relation)

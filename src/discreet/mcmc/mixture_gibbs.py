@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature
+from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature, mixed_range
 from discreet.privacy.composition import compose
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class MixtureGibbs(Kernel):
         records = 2 if self.relation.replaces else 1
         sizes = (self.model.classes, *self.model.shape)
         spreads = [self.model.spread(size) for size in sizes]
-        return compose(*(bounded_range(records * s / self.heat, self.relation) for s in spreads if s))
+        block = bounded_range if self.model.classes == 1 else mixed_range  # k and k' are forgotten
+        return compose(*(block(records * s / self.heat, self.relation) for s in spreads if s))
 
     def told(self, draws: State) -> tuple[tuple[str, ...], State]:
         return self.model.told(draws)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.sampling import exact
 from discreet.sampling.lazy import Real, Tape, nearest
-from discreet.sampling.parameters import within
+from discreet.sampling.parameters import within_simplex
 from discreet.sampling.truncated import from_simplex, simplex_of
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.mcmc.kernel import State
     from discreet.sampling.source import Source
 
@@ -21,12 +22,15 @@ GOOD = 0.2  # acceptance above which no better proposal is looked for; only runn
 
 
 def truncated_simplex(alpha: list[Fraction], lower: Fraction, source: Source) -> State:
-    """θ ~ Dirichlet(α) given min θ ≥ lower, to multiples of 2⁻³²: exact.truncated_dirichlet, one draw."""
+    """θ ~ Dirichlet(α) given min θ ≥ lower, to multiples of 2⁻³²: exact.truncated_dirichlet, one draw.
+
+    Rounded entries are brought back to [lower, 1 − (J−1)·lower], on which the price of a sweep rests.
+    """
     if len(alpha) == 1:
         return np.ones(1)
     if len(alpha) > 2 and (proposal := simplex_of(alpha, lower)).chance() > GOOD:
         cells = [_cell(x) for x in from_simplex(Tape(source), proposal)]
-        return within(np.ldexp(np.array(cells, dtype=np.float64), -BITS), lower, Fraction(1))
+        return within_simplex(np.ldexp(np.array(cells, dtype=np.float64), -BITS), lower, len(alpha))
     drawn: State = exact.truncated_dirichlet(source, np.array(alpha, dtype=object), lower, 1, BITS)[0]
     return drawn
 

@@ -56,6 +56,7 @@ class NoisyProjectedSGD(Mechanism):
             raise ValueError(
                 f"need a radius above 0 and a dimension of at least 1, got {self.radius} and {self.dimension}"
             )
+        check_radius(self.loss, self.radius)
         if self.run.rounding < rounding(self.loss, self.run, self.radius, self.dimension):
             raise ValueError("the run must pay for its rounding; build it by NoisyProjectedSGD.calibrate")
 
@@ -76,6 +77,7 @@ class NoisyProjectedSGD(Mechanism):
         """Return the least σ whose worst index meets the target; the step by a public rule unless given."""
         if not 0 < radius < math.inf:
             raise ValueError(f"the radius must be positive and finite, got {radius}")
+        check_radius(loss, radius)
         smooth = loss.smooth + loss.penalty
         eta = usual_step(loss, n * passes, dimension, target, radius) if step is None else step
 
@@ -153,6 +155,15 @@ class NoisyProjectedSGD(Mechanism):
             noise = self._noise(x.size, source).reshape(x.shape)
             w = walk(self.loss.gradient, w, x, y, noise, settings)
         return w
+
+
+def check_radius(loss: Loss, radius: float) -> None:
+    """Refuse a walk beyond the ‖w‖ for which the constants of the loss hold."""
+    if not radius <= loss.radius:
+        raise ValueError(
+            f"the constants of this loss hold for ‖w‖ ≤ {loss.radius:g}, and a radius of {radius:g} lets w "
+            f"go farther: declare the loss for radius={radius:g}, or train within {loss.radius:g}"
+        )
 
 
 def usual_step(loss: Loss, steps: int, dimension: int, target: Guarantee, radius: float) -> float:

@@ -23,7 +23,7 @@ Gradient = Callable[[Floats, Floats, float], Floats]  # (w, x, y) ↦ gradient o
 class Loss:
     """ℓ(w; x, y) + (penalty/2)‖w‖², ℓ convex, C-Lipschitz and β-smooth in w for every admissible record.
 
-    The constants are public promises about all ‖x‖ ≤ norm and |y| ≤ largest.
+    The constants are public promises about all ‖x‖ ≤ norm, |y| ≤ largest and ‖w‖ ≤ radius.
     A gradient compiled by numba runs in compiled steps.
     """
 
@@ -33,6 +33,7 @@ class Loss:
     norm: float  # longer rows are scaled down to it
     largest: float = 1.0  # longer answers are clipped to it
     penalty: float = 0.0
+    radius: float = math.inf  # of w; a trainer that may walk farther is refused
 
     def __post_init__(self) -> None:
         for name in ("lipschitz", "smooth", "norm", "largest"):
@@ -41,6 +42,10 @@ class Loss:
                     f"declare {name}, a finite bound that is public and holds for every record, got "
                     f"{getattr(self, name)}"
                 )
+        if not self.radius > 0:  # also refuses NaN
+            raise ValueError(
+                f"radius, the largest ‖w‖ for which the constants hold, must be above 0, got {self.radius}"
+            )
         if not 0 <= self.penalty < math.inf:
             raise ValueError(f"penalty must be finite and at least 0, got {self.penalty}")
 
@@ -52,7 +57,7 @@ def logistic_loss(*, norm: float, penalty: float = 0.0) -> Loss:
 
 def ridge_loss(*, norm: float, largest: float, radius: float, penalty: float = 0.0) -> Loss:
     """½(y − x·w)² for ‖w‖ ≤ radius: C = norm(largest + norm·radius), β = norm²."""
-    return Loss(_builtin("ridge"), norm * (largest + norm * radius), norm**2, norm, largest, penalty)
+    return Loss(_builtin("ridge"), norm * (largest + norm * radius), norm**2, norm, largest, penalty, radius)
 
 
 def clipped(value: tuple[ArrayLike, ArrayLike], loss: Loss) -> tuple[Floats, Floats]:

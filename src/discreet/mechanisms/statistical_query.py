@@ -16,6 +16,7 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.posterior import DOMINANCE, PosteriorDraw
+from discreet.mechanisms.user_functions import NUMERIC, made_up, private_answer, rehearse
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation
 from discreet.privacy.guarantees import PureDP, ZeroCDP
 
@@ -44,6 +45,7 @@ class StatisticalQuery(Mechanism):
 
     query: Callable[[Any], float]
     draw: PosteriorDraw  # over query_model(α, β)
+    example: Any = field(default=None, kw_only=True, compare=False)  # a made-up record to try the query on
 
     def __post_init__(self) -> None:
         if not (isinstance(self.draw.model, BetaBernoulli) and self.draw.model.grid <= GRID):
@@ -55,7 +57,7 @@ class StatisticalQuery(Mechanism):
 
     def release(self, value: Iterable[Any], source: Source | None = None) -> float:
         """Answer the query on the private records with one exact draw."""
-        answers = _answers(self.query, value, self.draw.n)
+        answers = _answers(self.query, value, self.draw.n, self.example)
         return float(np.asarray(self.draw.release(self.draw.model.statistic(answers), source)))
 
 
@@ -65,6 +67,7 @@ class _NoisyQuery(Mechanism):
 
     query: Callable[[Any], float]
     n: int = field(kw_only=True)
+    example: Any = field(default=None, kw_only=True, compare=False)  # a made-up record to try the query on
     relation: Relation = field(default=SUBSTITUTE, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -80,7 +83,7 @@ class _NoisyQuery(Mechanism):
 
     def release(self, value: Iterable[Any], source: Source | None = None) -> float:
         """Answer with the noisy sum over n."""
-        total = query_model(1, 1).statistic(_answers(self.query, value, self.n))
+        total = query_model(1, 1).statistic(_answers(self.query, value, self.n, self.example))
         return float(Fraction(int(self.noise.release(total, source)[0])) * GRID / self.n)
 
 
@@ -134,16 +137,18 @@ class GaussianQuery(_NoisyQuery):
         return cls(query, n=n, rho=best, relation=target.relation)
 
 
-def _answers(query: Callable[[Any], float], value: Iterable[Any], n: int | None) -> np.ndarray[Any, Any]:
-    """φ over the records; where it fails the answer is 0: an error would tell of a record, unpaid."""
-    answers = np.array([_answer(query, x) for x in value], dtype=np.float64)
+def _answers(
+    query: Callable[[Any], float], value: Iterable[Any], n: int | None, example: object
+) -> np.ndarray[Any, Any]:
+    """φ over the records; where it fails the answer is 0: an error would tell of a record, unpaid.
+
+    The query is tried first, on the example or, where the records are an array of numbers, on a made-up one.
+    """
+    if example is None and isinstance(value, np.ndarray) and value.dtype.kind in NUMERIC:
+        example = made_up(value.shape[1:], value.dtype)[()]
+    if example is not None:
+        rehearse(query, example)
+    answers = np.array([private_answer(query, x, 0.0) for x in value], dtype=np.float64)
     if len(answers) != n:
         raise ValueError("the number of records is not the public n that the query was declared for")
     return answers
-
-
-def _answer(query: Callable[[Any], float], record: object) -> float:
-    try:
-        return float(query(record))
-    except Exception:  # noqa: BLE001 - whatever went wrong depends on a private record
-        return 0.0

@@ -11,7 +11,15 @@ from discreet.privacy.guarantee import (
     Relation,
     Unreachable,
 )
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.guarantees import (
+    ApproxDP,
+    BoundedRange,
+    GaussianDP,
+    MixedRange,
+    PureDP,
+    RenyiDP,
+    ZeroCDP,
+)
 
 __all__ = [
     "ADD_REMOVE",
@@ -22,6 +30,7 @@ __all__ = [
     "Filter",
     "GaussianDP",
     "Guarantee",
+    "MixedRange",
     "MixedRelations",
     "NotProved",
     "Overspent",

@@ -206,3 +206,58 @@ class BoundedRange(Guarantee):
 
     def implied_by(self, other: Guarantee) -> bool:
         return other.range_bound <= self.loss
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False)
+class MixedRange(Guarantee):
+    """ε-bounded range given a coin that no data moves, whether or not the release shows the coin.
+
+    Each value of the coin has an interval of length ε of its own around 0, so all of them together lie within
+    [−ε, ε]: the range of the mixture may be 2ε. δ(ε') and e^{(α−1)D_α} of a mixture are at most the largest
+    of its parts' (joint convexity [van Erven, Harremoës 2014 Thm 13; Liese, Vajda 2006]), so they are as for
+    BoundedRange; so is adaptive composition, where the coin is a free first answer.
+    """
+
+    loss: Exact  # ε
+
+    def __init__(self, epsilon: Exact, *, relation: Relation = SUBSTITUTE) -> None:
+        object.__setattr__(self, "loss", positive("epsilon", epsilon))
+        object.__setattr__(self, "relation", relation)
+
+    @property
+    def given_the_coin(self) -> BoundedRange:
+        return BoundedRange(self.loss, relation=self.relation)
+
+    def epsilon(self, delta: Exact) -> float:
+        return self.given_the_coin.epsilon(delta)
+
+    def delta(self, epsilon: Exact) -> float:
+        return self.given_the_coin.delta(epsilon)
+
+    def renyi(self, order: Exact) -> float:
+        return self.given_the_coin.renyi(order)
+
+    @property
+    def order_limit(self) -> float:
+        return math.inf
+
+    @property
+    def zcdp_bound(self) -> float:
+        return self.given_the_coin.zcdp_bound
+
+    @property
+    def gdp_bound(self) -> float:
+        return self.given_the_coin.gdp_bound
+
+    @property
+    def range_bound(self) -> float:
+        return upward(2 * Fraction(self.loss))
+
+    def group(self, k: int) -> MixedRange:
+        """One coin along the whole path: given it, the lengths add."""
+        return MixedRange(group_size(k) * Fraction(self.loss), relation=self.relation)
+
+    def implied_by(self, other: Guarantee) -> bool:
+        """Proved for a smaller mixture, and for anything whose whole range is at most ε."""
+        return other.range_bound <= self.loss or (isinstance(other, MixedRange) and other.loss <= self.loss)

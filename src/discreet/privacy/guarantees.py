@@ -1,6 +1,6 @@
-"""The six kinds of guarantee, as frozen values; parameters exact, answers rounded up."""
+"""The kinds of guarantee, as frozen values; parameters exact, answers rounded up."""
 
-from discreet.privacy.bounded_loss import ApproxDP, BoundedRange, PureDP
+from discreet.privacy.bounded_loss import ApproxDP, BoundedRange, MixedRange, PureDP
 from discreet.privacy.divergence_bounds import GaussianDP, RenyiDP, ZeroCDP
 
-__all__ = ["ApproxDP", "BoundedRange", "GaussianDP", "PureDP", "RenyiDP", "ZeroCDP"]
+__all__ = ["ApproxDP", "BoundedRange", "GaussianDP", "MixedRange", "PureDP", "RenyiDP", "ZeroCDP"]

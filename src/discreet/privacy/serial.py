@@ -12,7 +12,15 @@ from discreet.privacy.composition import Composition, Worst
 from discreet.privacy.couplings import GaussianShift, LaplaceShift, TwoSteps
 from discreet.privacy.curves import GroupCurve, GroupProfile, Points, Unbounded
 from discreet.privacy.guarantee import Guarantee, Relation
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.guarantees import (
+    ApproxDP,
+    BoundedRange,
+    GaussianDP,
+    MixedRange,
+    PureDP,
+    RenyiDP,
+    ZeroCDP,
+)
 from discreet.privacy.mixtures import GaussianMixtureCurve, GaussianMixtureProfile
 from discreet.privacy.pairs import (
     BetaPairs,
@@ -48,6 +56,7 @@ _PROMISES = {
     "PureDP": Form(PureDP, {"epsilon": "loss"}),
     "ApproxDP": Form(ApproxDP, {"epsilon": "loss", "delta": "slack"}),
     "BoundedRange": Form(BoundedRange, {"epsilon": "loss"}),
+    "MixedRange": Form(MixedRange, {"epsilon": "loss"}),
     "ZeroCDP": _plain(ZeroCDP, "rho"),
     "GaussianDP": _plain(GaussianDP.from_square, "mu_squared"),
     "RenyiDP": _plain(RenyiDP, "curve", "order_limit", "profile"),

@@ -6,7 +6,6 @@ Parameters stand for the rationals they are (int, float, Fraction). `bits` names
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -19,6 +18,7 @@ from discreet.sampling.lazy import Tape
 from discreet.sampling.truncated import Window, simplex_of
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from types import ModuleType
 
     from discreet.privacy.certified import Exact
@@ -76,7 +76,7 @@ def dirichlet(source: Source, alpha: Numbers, size: int, bits: int = 32) -> Floa
 
 
 def truncated_dirichlet(source: Source, alpha: Numbers, lower: Exact, size: int, bits: int = 32) -> Floats:
-    """θ ~ Dirichlet(α) given min θ ≥ lower, to the nearest multiples of 2^-bits, clipped to [lower, 1]"""
+    """θ ~ Dirichlet(α) given min θ ≥ lower, to the nearest multiples of 2^-bits within those bounds"""
     shapes, least = _concentration(alpha), given.exact(lower, "lower")
     size, bits, d = given.check_size(size), given.check_bits(bits), shapes.doubles.size
     if not 0 <= least * d < 1:
@@ -85,11 +85,11 @@ def truncated_dirichlet(source: Source, alpha: Numbers, lower: Exact, size: int,
         return dirichlet(source, alpha, size, bits)
     if d == 2:
         first = truncated_beta(source, shapes[0], shapes[1], least, 1 - least, size, bits)
-        return given.within(np.stack((first, 1 - first), axis=1), least, Fraction(1))
+        return given.within_simplex(np.stack((first, 1 - first), axis=1), least, d)
     simplex = simplex_of([shapes[i] for i in range(d)], least)
     sampler = _sampler(size * d, fine=bits > FINEST or not shapes.ordinary or singles.hopeless(simplex))
     cells: Integers = sampler.truncated_dirichlet(source, simplex, size, bits)
-    return given.within(np.ldexp(cells.astype(np.float64), -bits), least, Fraction(1)).reshape(size, d)
+    return given.within_simplex(np.ldexp(cells.astype(np.float64), -bits), least, d).reshape(size, d)
 
 
 def normal(source: Source, mean: Exact, variance: Exact, size: int, grid: Exact) -> Floats:

@@ -113,3 +113,8 @@ def within(values: NDArray[np.float64], lower: Fraction, upper: Fraction) -> NDA
     """Bring back what rounding moved half a cell outside the public bounds: post-processing."""
     with precision(128):
         return np.clip(values, ceiling(ball(lower)), floor(ball(upper)))
+
+
+def within_simplex(values: NDArray[np.float64], lower: Fraction, size: int) -> NDArray[np.float64]:
+    """Bring entries back to [lower, 1 − (size−1)·lower], where those of a truncated simplex lie."""
+    return within(values, lower, 1 - (size - 1) * lower)

@@ -1,0 +1,60 @@
+"""Functions that users bring: tried on made-up rows, then run on private ones, where failures are silent."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+NUMERIC = "biuf"  # kinds of arrays whose rows can be made up
+
+
+def private_answer(function: Callable[[Any], float], rows: object, missing: float) -> float:
+    """Return function(rows), or the public `missing` where it fails or is not finite, whatever was raised.
+
+    An error, a warning or an exit would be a release that nobody pays for. Ctrl-C passes, with no trace of
+    the rows: it is raised after the handler, so that its context does not lead to them.
+    """
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            answer = float(function(rows))
+    except KeyboardInterrupt:
+        answer = None
+    except BaseException:  # noqa: BLE001 - SystemExit and a library's own classes quote rows as well
+        return missing
+    if answer is None:
+        raise KeyboardInterrupt
+    return answer if math.isfinite(answer) else missing
+
+
+def made_up(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return rows of a public shape and type that are no one's: uniform on [0, 1), or digits."""
+    rng = np.random.default_rng(0)
+    if dtype.kind == "f":
+        return rng.random(shape).astype(dtype)
+    return rng.integers(0, 2 if dtype.kind == "b" else 10, shape).astype(dtype)
+
+
+def rehearse(function: Callable[[Any], float], example: object) -> None:
+    """Refuse a function that fails on made-up rows: on private rows nobody would see it fail."""
+    try:
+        answer = float(function(example))
+    except Exception as error:
+        raise ValueError(
+            f"the function failed on made-up rows with {type(error).__name__}: {error}; on private rows such "
+            "a failure is hidden and would leave nothing but noise. Mend it, or give example=, made-up rows "
+            "that it can take"
+        ) from error
+    if not math.isfinite(answer):
+        raise ValueError(
+            f"the function answered {answer} on made-up rows, where a finite number is needed; mend it, or "
+            "give example=, made-up rows that it can take"
+        )
