@@ -43,7 +43,7 @@ SOURCES = (
     *("inference.noise_aware_dirichlet_many", "inference.noise_aware_normal_algebra"),
     *("inference.noise_aware_normal_kernel", "mechanisms.regression_langevin_kernel"),
     *("mechanisms.softplus_kernel", "sampling.attempts", "sampling.elementary", "sampling.fast"),
-    *("sampling.fast_simplex", "sampling.strips", "statistics.compiled"),
+    *("sampling.fast_simplex", "sampling.strips", "statistics.compiled", "tables.csv_kernel"),
 )
 KEPT = 7 * 24 * 3600  # seconds: an older version may be running beside this one
 

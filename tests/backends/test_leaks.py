@@ -145,12 +145,12 @@ def test_broken_csv_is_read_as_missing(heard, tmp_path):
         encoding="utf-8",
     )
     table = Table.open(path, schema=SCHEMA)
-    assert table.size() == 4  # the blank line is none
+    assert table.size() == 5  # the blank line too
     both = counts(table, ["w", "b"]).read()
     heard += [repr(table), both]
-    assert list(both.values) == [2, 2, 2, 2]
+    assert list(both.values) == [2, 3, 3, 2]
     mean = table["x"].bounded(dc.NormalMean(0, 1, variance=1, lower=0, upper=100)).read()
-    assert list(mean.values) == [100 * 256]  # three of four are missing, and are read as the lower bound
+    assert list(mean.values) == [100 * 256]  # four of five are missing, and are read as the lower bound
 
 
 def test_bad_questions(heard):

@@ -90,10 +90,7 @@ def _comparable(raw: Any, level: object, *, text: bool) -> Any:  # noqa: ANN401
 
 
 def _parsed(raw: Any, dtype: str) -> Any:  # noqa: ANN401
-    """Read text as that type, or as NULL.
-
-    Stripped first: DuckDB pushes a bare cast into its CSV reader, which then drops every row that fails it.
-    """
+    """Read text as that type, blanks around it left out, or as NULL."""
     return raw.strip().try_cast(dtype)
 
 

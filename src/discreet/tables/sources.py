@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import tempfile
 import uuid
 import weakref
@@ -16,6 +14,7 @@ import ibis
 from ibis.common.exceptions import TableNotFound
 from ibis.expr.operations import InMemoryTable
 
+from discreet.tables.csv_file import CsvFile
 from discreet.tables.errors import MissingExtra, TableError, guarded
 from discreet.tables.quiet import hush_spark
 
@@ -53,7 +52,7 @@ class Source:
 def open_source(source: Any, table: str | None, columns: Iterable[str]) -> Source:  # noqa: ANN401 - many kinds
     """Connect; `columns` are all that is taken of a frame in memory."""
     if isinstance(source, str | Path):
-        return _from_address(str(source), table)
+        return _from_address(str(source), table, columns)
     if table is not None:
         raise ValueError("table= names a table of a database; this source is a table already")
     if isinstance(source, ibis.Table):
@@ -77,7 +76,7 @@ def _from_ibis(source: Any) -> Source:  # noqa: ANN401
     return Source(source, engine)
 
 
-def _from_address(address: str, table: str | None) -> Source:
+def _from_address(address: str, table: str | None, columns: Iterable[str]) -> Source:
     if address.startswith(POSTGRES):
         return _from_postgres(address, _named(table))
     lower = address.lower()
@@ -94,7 +93,8 @@ def _from_address(address: str, table: str | None) -> Source:
         return Source(relation, "duckdb", dictionaries=True)
     if lower.endswith(CSV):
         _refuse_absent(address)
-        return Source(guarded(f"opening {address!r}", lambda: _csv(address)), "duckdb", text=True)
+        file = guarded(f"opening {address!r}", lambda: CsvFile.open(address, columns))
+        return Source(guarded(f"opening {address!r}", lambda: _registered(file)), "duckdb", text=True)
     known = ", ".join((*PARQUET, *CSV, *DUCKDB, *POSTGRES))
     raise ValueError(f"cannot tell what {address!r} is; known: {known}; or give an Ibis table")
 
@@ -147,34 +147,6 @@ def _registered(arrow: Any) -> Any:  # noqa: ANN401
     connection = _embedded()
     connection.con.register("rows", arrow)
     return connection.table("rows")
-
-
-def _csv(address: str) -> Any:  # noqa: ANN401
-    """All columns as text, the dialect fixed: what a value looks like must not decide how others are read."""
-    delimiter = "\t" if address.lower().removesuffix(".gz").endswith(".tsv") else ","
-    return _embedded().read_csv(
-        address,
-        columns=dict.fromkeys(_header(address, delimiter), "VARCHAR"),
-        auto_detect=False,
-        header=True,
-        delim=delimiter,
-        quote='"',
-        escape='"',
-        null_padding=True,
-        ignore_errors=True,
-        strict_mode=False,
-        parallel=False,  # quoted line breaks beside padded lines are read right only in one thread
-    )
-
-
-def _header(address: str, delimiter: str) -> list[str]:
-    first = next(Path().glob(address), Path(address)) if not Path(address).is_absolute() else Path(address)
-    opener = gzip.open if address.lower().endswith(".gz") else open
-    with opener(first, "rt", encoding="utf-8-sig", newline="") as file:
-        names = next(csv.reader(file, delimiter=delimiter), [])
-    if not names or len(set(names)) != len(names):
-        raise TableError("the first line of a CSV file must name its columns, each once")
-    return names
 
 
 # --- frames in memory: only the declared columns, as Arrow ------------
