@@ -1,12 +1,16 @@
 """A function that a user brings may fail in any way: refused on made-up rows, silent on private ones."""
 
+import math
 import warnings
 
+import numba
 import numpy as np
 import pytest
 
 from discreet.mechanisms.clipped_mean import ClippedMean
+from discreet.mechanisms.noisy_projected_sgd import NoisyProjectedSGD
 from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
+from discreet.mechanisms.sgd_losses import Loss
 from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian
 from discreet.mechanisms.statistical_query import GaussianQuery, LaplaceQuery, StatisticalQuery, query_model
 from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroCDP
@@ -141,3 +145,41 @@ def test_it_is_calibrated_and_has_a_tail_bound(target):
         answers = [mechanism.release(ROWS, SeededSource(s)) for s in range(200)]
         missed = sum(abs(x - 3) >= bound + 0.2 for x in answers)  # block means are within .2 of 3 on average
         assert missed <= 30  # expected ≤ 10 of 200: more than 30 has probability below 1e-7
+
+
+def with_gradient(gradient):
+    loss = Loss(gradient, 1.0, 1.0, 1.0)
+    return NoisyProjectedSGD.calibrate(loss, n=4, dimension=2, target=ApproxDP(1, 1e-5), radius=1.0)
+
+
+def up_to_the_third(w, x, y):
+    return x if y < 0.5 else np.zeros(2)
+
+
+def broken_at_the_third(error):
+    def gradient(w, x, y):
+        if y > 0.5:
+            if error is None:
+                return np.full(2, math.nan)
+            raise error(CANARY)
+        return x
+
+    return gradient
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError, SystemExit, PanicException])
+def test_a_gradient_that_fails_on_one_record_counts_as_nothing_there(error):
+    records = np.full((4, 2), 0.1), np.array([0.0, 0.0, 1.0, 0.0])
+    whole = with_gradient(up_to_the_third).release(records, SeededSource(4))
+    assert (with_gradient(broken_at_the_third(error)).release(records, SeededSource(4)) == whole).all()
+
+
+def test_a_compiled_gradient_that_fails_counts_as_nothing_too():
+    def gradient(w, x, y):
+        return x / int(y < 0.5)  # raises, or is infinite, as numba was told
+
+    records = np.full((4, 2), 0.1), np.array([0.0, 0.0, 1.0, 0.0])
+    whole = with_gradient(up_to_the_third).release(records, SeededSource(4))
+    for model in ("python", "numpy"):
+        compiled = numba.njit(gradient, error_model=model)
+        assert (with_gradient(compiled).release(records, SeededSource(4)) == whole).all()

@@ -20,6 +20,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import default_grid
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.sgd_losses import Loss, clipped, compiled
+from discreet.mechanisms.user_functions import private_gradient
 from discreet.privacy.noisy_sgd import NoisySGD
 from discreet.sampling import exact
 from discreet.sampling.source import SYSTEM
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.mechanisms.sgd_losses import Floats
+    from discreet.mechanisms.sgd_losses import Floats, Gradient
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 
@@ -203,13 +204,23 @@ def permutation(source: Source, n: int) -> NDArray[np.int64]:
 
 
 def _walk(loss: Loss) -> Callable[..., Floats]:
-    return _compiled_walk() if compiled(loss.gradient) else _steps
+    return _compiled_walk() if compiled(loss.gradient) else _interpreted_steps
+
+
+def _interpreted_steps(gradient: Gradient, *rest: Any) -> Floats:  # noqa: ANN401 - as _steps
+    return _steps(lambda w, x, y: private_gradient(gradient, w, x, y), *rest)
 
 
 def _steps(gradient: Any, w: Floats, rows: Floats, answers: Floats, noise: Floats, settings: Any) -> Floats:  # noqa: ANN401, PLR0917
     step, penalty, radius, grid = settings
     for i in range(rows.shape[0]):
-        mean = w - step * (gradient(w, rows[i], answers[i]) + penalty * w)
+        try:  # a gradient that fails on a record would tell of it: it counts as 0
+            pull = gradient(w, rows[i], answers[i])
+        except Exception:  # noqa: BLE001 - what numba can catch
+            pull = np.zeros(w.size)
+        if not np.isfinite(pull).all():
+            pull = np.zeros(w.size)
+        mean = w - step * (pull + penalty * w)
         w = np.rint(mean / grid) * grid + noise[i]
         length = np.sqrt(np.dot(w, w))
         if length > radius:

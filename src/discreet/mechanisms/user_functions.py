@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,26 +13,40 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
+T = TypeVar("T")
 NUMERIC = "biuf"  # kinds of arrays whose rows can be made up
 
 
 def private_answer(function: Callable[[Any], float], rows: object, missing: float) -> float:
-    """Return function(rows), or the public `missing` where it fails or is not finite, whatever was raised.
+    """Return function(rows), or the public `missing` where it fails or is not finite, whatever was raised."""
+    answer = unseen(lambda: float(function(rows)), missing)
+    return answer if math.isfinite(answer) else missing
 
-    An error, a warning or an exit would be a release that nobody pays for. Ctrl-C passes, with no trace of
-    the rows: it is raised after the handler, so that its context does not lead to them.
+
+def private_gradient(gradient: Callable[..., Any], w: Floats, x: Floats, y: float) -> Floats:
+    """Return the gradient at one private record, or 0 where it fails or has another shape."""
+    nothing = np.zeros(w.size)
+    pull = unseen(lambda: np.asarray(gradient(w, x, y), dtype=np.float64), nothing)
+    return pull if pull.shape == w.shape else nothing
+
+
+def unseen(call: Callable[[], T], missing: T) -> T:
+    """Return what the call gives, or `missing`: an error, a warning or an exit would be a release unpaid for.
+
+    Ctrl-C passes, with no trace of the rows: it is raised after the handler, so that its context does not
+    lead to them.
     """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            answer = float(function(rows))
+            return call()
     except KeyboardInterrupt:
-        answer = None
+        pass
     except BaseException:  # noqa: BLE001 - SystemExit and a library's own classes quote rows as well
         return missing
-    if answer is None:
-        raise KeyboardInterrupt
-    return answer if math.isfinite(answer) else missing
+    raise KeyboardInterrupt
 
 
 def made_up(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
