@@ -42,7 +42,7 @@ def understated(share):
 
 
 def test_a_pure_epsilon_understated_by_5_percent_is_refuted_with_power_above_95_percent():
-    # ε = 1/0.95 under the claim 1: P(E) = ½, Q(E) = e^{−ε}/2; SPEC §11 says 0.96.
+    # ε = 1/0.95 under the claim 1: P(E) = ½, Q(E) = e^{−ε}/2; docs/theory.md §6 says 0.96.
     assert power(0.5, math.exp(-1 / 0.95) / 2, 1.0) == pytest.approx(0.966, abs=1e-3)
     assert empirical(understated(0.95), SeededSource(3)).refuted
 

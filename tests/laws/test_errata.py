@@ -9,7 +9,7 @@ from discreet.families import BetaBernoulli, GammaPoisson
 
 
 def test_erratum_02_the_log_partition_function_has_logarithms():
-    """ERRATA 2 [G20 §3.3]: C = lnΓ(η₁) + lnΓ(η₂−η₁) − lnΓ(η₂), not Γ(η₁) + Γ(η₂−η₁) − Γ(η₂)."""
+    """Erratum 2 [G20 §3.3]: C = lnΓ(η₁) + lnΓ(η₂−η₁) − lnΓ(η₂), not Γ(η₁) + Γ(η₂−η₁) − Γ(η₂)."""
     member = BetaBernoulli(6, 12)
     first, second = member.natural
     right = gammaln(first) + gammaln(second - first) - gammaln(second)
@@ -36,7 +36,7 @@ def _largest_curvature(p, q):
 
 
 def test_erratum_11_divergence_is_half_the_curvature_times_the_squared_distance():
-    """ERRATA 11 [G20 Lemma 8, (4.30)–(4.32), (4.44)]: KL ≤ D‖γ‖²/2; without the square the bound is false."""
+    """Erratum 11 [G20 Lemma 8, (4.30)–(4.32), (4.44)]: KL ≤ D‖γ‖²/2; without the square it is false."""
     p = BetaBernoulli(1000, 1000)
     for distance in (1, 10, 30, 100):
         q = p.from_natural(p.natural + np.array([distance, 0]))
@@ -71,7 +71,7 @@ def test_erratum_11_renyi_by_the_same_curvature():
 
 
 def test_erratum_12_the_base_measure_is_one_not_zero():
-    """ERRATA 12 [G20 ch. 4]: h(x) = 1. With h = 0, as printed, Σ_x h(x) exp(S(x)·θ − A(θ)) is 0, not 1."""
+    """Erratum 12 [G20 ch. 4]: h(x) = 1. With h = 0, as printed, Σ_x h(x) exp(S(x)·θ − A(θ)) is 0, not 1."""
     for theta in (-2.0, 0.3, 1.7):  # θ = logit p, A = ln(1 + e^θ)
         terms = np.array([np.exp(x * theta - np.logaddexp(0, theta)) for x in (0, 1)])
         assert (1 * terms).sum() == pytest.approx(1, abs=1e-14)

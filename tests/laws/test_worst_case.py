@@ -30,7 +30,7 @@ from discreet.privacy.pairs import (
 
 
 def _renyi(order, p, q):
-    """D_α = [C(αη_P + (1−α)η_Q) − αC(η_P)]/(α−1) + C(η_Q) [SPEC §3], ∞ where not normalizable."""
+    """D_α = [C(αη_P + (1−α)η_Q) − αC(η_P)]/(α−1) + C(η_Q) [theory §1], ∞ where not normalizable."""
     try:
         mixed = p.from_natural(order * p.natural + (1 - order) * q.natural)
     except ValueError:

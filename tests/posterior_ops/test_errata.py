@@ -1,4 +1,4 @@
-"""ERRATA 12 and 13: what is printed in G20 chapter 4 against what is right."""
+"""Errata 12 and 13: what is printed in G20 chapter 4 against what is right."""
 
 import math
 from dataclasses import replace

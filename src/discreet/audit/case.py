@@ -69,7 +69,7 @@ def upper_probability(hits: int, runs: int, level: float) -> float:
 
 
 def profile_excess(case: Case, epsilons: Iterable[float]) -> float:
-    """Tier 1: max over ε of exact δ(ε) − claimed δ(ε); a sound claim is never above 0 [SPEC §11]."""
+    """Tier 1: max over ε of exact δ(ε) − claimed δ(ε); a sound claim is never above 0 [theory §6]."""
     return max(case.exact_delta(e) - case.claim.delta(e) for e in epsilons)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, repr=False)
 class BetaBernoulli(BetaLaw):
-    """p ~ Beta(α, β), x ∈ {0, 1}; the statistic is the success count alone, because n is public [SPEC §3].
+    """p ~ Beta(α, β), x ∈ {0, 1}; the statistic is the success count alone, because n is public.
 
     A grid below 1 admits x ∈ [0, 1] (a statistical query's φ(x)) through the pseudo-likelihood
     p^x (1−p)^{1−x}. The predictive is the Bernoulli one.
@@ -52,7 +52,7 @@ class BetaBernoulli(BetaLaw):
     def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
         """Beta(a+r, b) against Beta(a, b+r), a+b fixed by n; ADD_REMOVE: Gamma(a+r) against Gamma(a).
 
-        [SPEC §3, by data processing.] x ∈ [0, 1] instead of {0, 1} adds no worse SUBSTITUTE pair: the laws
+        [theory §2.] x ∈ [0, 1] instead of {0, 1} adds no worse SUBSTITUTE pair: the laws
         have a monotone likelihood ratio in x, so the hockey-stick's set is an upper set, and widening x − x'
         only raises P and lowers Q on it; every f-divergence is a mixture of hockey-sticks.
         """

@@ -42,7 +42,7 @@ class BetaBinomial(BetaLaw):
         return self._with(alpha=self.alpha + successes, beta=self.beta + self.trials * total - successes)
 
     def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
-        """Beta–Bernoulli's pair with a step of r·trials, the others anywhere in units of r [SPEC §3].
+        """Beta–Bernoulli's pair with a step of r·trials, the others anywhere in units of r [theory §2].
 
         By the monotone likelihood ratio, all successes against all failures is the worst substitution.
         """

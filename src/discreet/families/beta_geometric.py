@@ -45,7 +45,7 @@ class BetaGeometric(BetaLaw):
         return self._with(alpha=self.alpha + total, beta=self.beta + failures)
 
     def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
-        """Beta(α+rn, β) against Beta(α+rn, β + rB), β the prior's: the others without a failure [SPEC §3].
+        """Beta(α+rn, β) against Beta(α+rn, β + rB), β the prior's: the others without a failure [theory §2].
 
         A record added moves both shapes, for which no worst pair is proved.
         """

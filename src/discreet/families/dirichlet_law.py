@@ -133,7 +133,7 @@ class DirichletLaw(Family):
         return self._with(alpha=add_weighted(zero, rational(factor, what="factor"), self.alpha))
 
     def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
-        """Beta(a+r, b) against Beta(a, b+r), a and b the two smallest prior entries, both orders [SPEC §3].
+        """Beta(a+r, b) against Beta(a, b+r), a and b the two smallest prior entries, both orders [theory §2].
 
         With d = 2 the other n−1 records must fall on the same two; ADD_REMOVE: Gamma(a+r) against Gamma(a).
         """

@@ -131,7 +131,7 @@ class Family(ABC):
 
     @abstractmethod
     def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
-        """Return the exact worst neighbouring pair of one draw, records weighted by `step` [SPEC §3].
+        """Return the exact worst neighbouring pair of one draw, records weighted by `step` [theory §2].
 
         n is None only under ADD_REMOVE. Raises NotProved, naming a covered mechanism, where none is proved.
         """

@@ -47,7 +47,7 @@ class GammaExponential(GammaLaw):
         return self._with(shape=self.shape + total, rate=self.rate + waited)
 
     def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
-        """Gamma(s+rn, t) against Gamma(s+rn, t + rB), t the prior rate, B the quantised bound [SPEC §3].
+        """Gamma(s+rn, t) against Gamma(s+rn, t + rB), t the prior rate, B the quantised bound [theory §2].
 
         Gamma laws of one shape differ only through the ratio of their rates, largest where the others
         waited 0; the likelihood ratio is monotone in the wait, so no shorter one is worse. A record added

@@ -45,7 +45,7 @@ class GammaPoisson(GammaLaw):
         return self._with(shape=self.shape + events, rate=self.rate + total)
 
     def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
-        """Gamma(s) against Gamma(s + rB) at a common rate, s the prior shape [SPEC §3, data processing].
+        """Gamma(s) against Gamma(s + rB) at a common rate, s the prior shape [theory §2].
 
         A record added also moves the rate, for which no worst pair is proved.
         """

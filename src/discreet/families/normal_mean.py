@@ -69,7 +69,7 @@ class NormalMean(ScalarFamily):
         return self._with(strength=self.strength * rational(factor, what="factor"))
 
     def worst_case(self, n: int | None, *, step: Exact = 1, relation: Relation) -> WorstCase:
-        """One draw is exactly GDP(μ), μ = r(b−a)/(σ√(κ₀+rn)), a and b the quantised bounds [SPEC §3].
+        """One draw is exactly GDP(μ), μ = r(b−a)/(σ√(κ₀+rn)), a and b the quantised bounds [theory §2].
 
         A record added also moves the posterior's variance, for which no worst pair is proved.
         """

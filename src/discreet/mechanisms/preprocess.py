@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def preprocess(guarantee: Guarantee, kappa: Exact) -> Guarantee:
-    """M∘T for T with d(Tx, Tx') ≤ κ d(x, x') in records: the guarantee for groups of ⌊κ⌋ [N19 §2.3; SPEC §2].
+    """M∘T for T with d(Tx, Tx') ≤ κ d(x, x') in records: the guarantee for groups of ⌊κ⌋ [theory §3].
 
     ε becomes κε, and δ follows group privacy. Distances count records, so κ is as good as its floor; below 1,
     T would be constant, and no more is claimed than the guarantee itself. Post-processing is free.

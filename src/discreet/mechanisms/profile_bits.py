@@ -60,7 +60,7 @@ def two_profile_flip(low: Fraction, high: Fraction, epsilon: Exact) -> float:
     """α = z/(2z + e^ε − 1), z = max(0, p_j − e^ε p_i, (1−p_i) − e^ε(1−p_j)), rounded up [GC19 Obs. 1].
 
     The least symmetric flip that makes P_i and P_j ε-indistinguishable; the printed formula lacks the
-    positive parts and exceeds ½ where no noise is needed [ERRATA 18].
+    positive parts and exceeds ½ where no noise is needed [docs/errata.md 18].
     """
     with precision(256):
         ratio = ball(Fraction(epsilon)).exp()

@@ -176,7 +176,7 @@ def _(model: RegressionLaw, eta: Floats) -> Marginal:
     return Stacked((StudentMarginal(np.broadcast_to(2 * a, m.shape), m, spread), InverseGammaMarginal(a, b)))
 
 
-# ── KL(P ‖ Q) = (η_P − η_Q)·∇C(η_P) − C(η_P) + C(η_Q) [SPEC §3, the α → 1 limit] ────────────────────────
+# ── KL(P ‖ Q) = (η_P − η_Q)·∇C(η_P) − C(η_P) + C(η_Q) [theory §1] ────────────────────────
 def kl(model: Family, p: Floats, q: Floats) -> Floats:
     """KL of paired rows; the members of one exponential family, in closed form."""
     mean = gradient(model, p)

@@ -131,7 +131,7 @@ def _absorbed(steps: Sequence[Step], start: arb, absorbed: Floats) -> arb:
 
 
 def published_iteration(r: int, lipschitz: float, shift: float, sigma: float, order: float) -> float:
-    """αΔ²L^{r+1}/(2rσ²) [BBGG19 Thm 5]: valid for L ≤ 1, looser than `iterate` [ERRATA 16]."""
+    """αΔ²L^{r+1}/(2rσ²) [BBGG19 Thm 5]: valid for L ≤ 1, looser than `iterate` [docs/errata.md 16]."""
     return order * shift**2 * lipschitz ** (r + 1) / (2 * r * sigma**2)
 
 

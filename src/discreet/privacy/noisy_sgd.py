@@ -1,7 +1,7 @@
 """NoisyProjSGD: what one record's place in the order costs, when only the last iterate is released.
 
 x ← Π(x − η(∇ℓ(x; zᵢ) + N(0, σ²I))) over records in a public order, ℓ convex, C-Lipschitz, β-smooth and
-ρ-strongly convex in x [FMTT18 Alg. 1; BBGG19 Thm 6, corrected: ERRATA 16].
+ρ-strongly convex in x [FMTT18 Alg. 1; BBGG19 Thm 6, corrected: docs/errata.md 16].
 """
 
 from __future__ import annotations
