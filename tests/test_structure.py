@@ -25,9 +25,9 @@ LAYERS = {
     "experiments": {
         *("privacy", "sampling", "families", "models", "mechanisms", "mcmc", "inference", "audit", "datasets")
     },
-    "tables": {"privacy", "families", "statistics"},
+    "tables": {"privacy", "families", "statistics", "shown"},
     "statistics": {"privacy", "families", "models", "tables"},
-    "ledger": {"privacy", "receipts"},
+    "ledger": {"privacy", "receipts", "shown"},
     # what is right of the release is post-processing: of mechanisms it knows only the value they released
     "inference": {"privacy", "sampling", "families", "models", "mechanisms"},
     "report": {"privacy", "families", "models", "release"},
@@ -36,12 +36,16 @@ LAYERS = {
 # estimators take arrays instead of a table, and pay as privatise does
 LAYERS["learn"] = {*LAYERS["planning"], "ledger", "privatise", "receipts"}
 # and here all meet
-LAYERS["cli"] = {*LAYERS, "local", "tiers", "privatise", "receipts", "release", "certificate"}
+LAYERS["cli"] = {
+    *LAYERS,
+    *("local", "tiers", "privatise", "receipts", "release", "release_files", "certificate", "place", "shown"),
+}
 # Left of the release: where private rows are read and budgets are spent.
 PRIVATE_SIDE = {"tables", "statistics", "ledger", "privatise", "local", "tiers", "chains", "learn"}
 PUBLIC_SIDE = [
     "release.py",
     "release_json.py",
+    "release_files.py",
     "certificate.py",
     "certificate_words.py",
     "inference",

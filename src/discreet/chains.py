@@ -16,6 +16,7 @@ from discreet import __version__
 from discreet.mcmc import run as chain
 from discreet.mcmc.checkpoint import Checkpoint, CheckpointError, settings
 from discreet.mcmc.plan import Plan, calibrate
+from discreet.place import new_file
 from discreet.privacy.filters import Overspent
 from discreet.privacy.serial import to_json
 from discreet.privatise import kept, pay, provenance
@@ -190,9 +191,10 @@ def rehearse(kernel: Kernel, n: int | None) -> None:
 
 
 def writable(plan: Plan, checkpoint: str | Path) -> None:
-    """Refuse a file that is there, or a kernel that a file could not tell from another."""
+    """Refuse a file that is there or cannot be written, or a kernel that it could not tell from another."""
     if Path(checkpoint).exists():
         raise CheckpointError(f"{checkpoint} exists: resume it, or choose another name")
+    new_file(checkpoint)
     settings(plan, None, "")
 
 

@@ -112,8 +112,13 @@ def fresh(law: Row, size: int, source: Source) -> NDArray[np.int64]:
     return drawn
 
 
+def charge_name(observations: str) -> str:
+    """Return the charge's id: a set of observations is paid for, and released, once."""
+    return f"observations: {observations}"
+
+
 def _paid(ledger: Ledger, promise: Guarantee, observations: str, scope: str | None) -> Receipt:
-    name = f"observations: {observations}"
+    name = charge_name(observations)
     try:
         before = ledger.receipt(name)
     except LedgerError:  # a new name; a ledger out of reach says so at the charge

@@ -103,13 +103,19 @@ def test_a_file_that_breaks_after_the_charge_keeps_it_and_says_so(run, home, bud
 FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
-from discreet import statistics
+from discreet import ledger, statistics
 from discreet.cli import main
 import discreet.privatise
 
 statistics.BoundedStatistic.read = lambda self: Path("reading").touch()
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # the system refuses every write
+charge = ledger.Ledger.charge
+
+def full(self, *args, **options):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # the system refuses every write from here on
+    return charge(self, *args, **options)
+
+ledger.Ledger.charge = full
 sys.argv = ["discreet", *sys.argv[1:]]
 main()
 """

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,14 +15,25 @@ from typer.core import TyperGroup
 from discreet import __version__
 from discreet.cli.audit import audit
 from discreet.cli.demo import demo
-from discreet.cli.errors import BAD_INPUT, exit_code, one_line, where
+from discreet.cli.errors import (
+    BAD_INPUT,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    NOTHING_YET,
+    exit_code,
+    hidden,
+    one_line,
+    where,
+)
 from discreet.cli.fit import fit
 from discreet.cli.ledger import ledger
 from discreet.cli.local import local
 from discreet.cli.plan import plan
 from discreet.cli.reproduce import reproduce
 from discreet.cli.schema import schema
-from discreet.cli.show import VERBOSE
+from discreet.cli.show import VERBOSE, complain
+from discreet.cli.streams import prepare
 from discreet.cli.tiers import tiers
 
 if TYPE_CHECKING:
@@ -30,6 +42,8 @@ if TYPE_CHECKING:
 CLICK_ERROR: type[Exception] = next(
     c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException" and issubclass(c, Exception)
 )
+
+BY_SIGNAL = 130  # what Typer says of Ctrl-C
 
 HELP = """Bayesian inference that can be published.
 
@@ -57,27 +71,41 @@ Exit codes:
 class Discreet(TyperGroup):
     """The root of all commands: the one place where failures become one line and an exit code."""
 
+    typed: tuple[
+        str, ...
+    ] = ()  # as the user typed it: addresses among it are not repeated with their secrets
+
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - click's context, vendored by some versions of typer
         try:
             return super().invoke(ctx)
-        except (CLICK_ERROR, typer.Exit, typer.Abort, BrokenPipeError):
+        except (CLICK_ERROR, typer.Exit, typer.Abort):
             raise
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last resort, and it says what it knows
             code = exit_code(error)
-            _report(error, one_line(error), code, as_json=bool(ctx.meta.get("discreet.json")))
+            words = hidden(one_line(error), self.typed)
+            _report(error, words, code, as_json=bool(ctx.meta.get("discreet.json")))
             if ctx.params.get("debug"):
-                print(where(error), file=sys.stderr)  # noqa: T201
+                for line in where(error):
+                    complain(hidden(line, self.typed))
         raise typer.Exit(code)
 
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
         standalone = extra.pop("standalone_mode", True)
+        self.typed = tuple(sys.argv[1:] if args is None else args)
+        if standalone:
+            prepare()
         try:
             code = super().main(args, standalone_mode=False, **extra)
         except CLICK_ERROR as error:
-            code = _misused(error)
+            code = _misused(error, self.typed)
+        except typer.Abort:
+            code = BY_SIGNAL
+        if code == BY_SIGNAL:  # while the options were read
+            complain(NOTHING_YET)
+            code = INTERRUPTED
         if not standalone:
             return code
-        sys.exit(code if isinstance(code, int) else 0)
+        sys.exit(_flushed(code if isinstance(code, int) else DONE))
 
 
 def _report(error: BaseException, words: str, code: int, *, as_json: bool) -> None:
@@ -86,11 +114,22 @@ def _report(error: BaseException, words: str, code: int, *, as_json: bool) -> No
 
         charge = getattr(error, "receipt_id", None)
         dump({"error": words, "kind": type(error).__name__, "exit_code": code, "charge": charge})
-    sys.stdout.flush()  # what was said before stays before
-    print(f"discreet: {words}", file=sys.stderr)  # noqa: T201
+    with suppress(OSError):
+        sys.stdout.flush()  # what was said before stays before
+    complain(words)
 
 
-def _misused(error: Any) -> int:  # noqa: ANN401 - click's
+def _flushed(code: int) -> int:
+    """Write out what was said; an answer that could not be written is a failure, where there was none."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        complain(one_line(error))
+        return code or FAILED
+    return code
+
+
+def _misused(error: Any, typed: Sequence[str]) -> int:  # noqa: ANN401 - click's
     """Say a misspelt option in one line; a bare command shows its help."""
     context: Any = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -98,7 +137,7 @@ def _misused(error: Any) -> int:  # noqa: ANN401 - click's
         return 0
     path = context.command_path if context is not None else "discreet"
     words = " ".join(error.format_message().split())
-    print(f"discreet: {words} See: {path} --help", file=sys.stderr)  # noqa: T201
+    complain(hidden(f"{words} See: {path} --help", typed))
     return BAD_INPUT
 
 

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options as o
-from discreet.cli.errors import DONE, REFUSED, plain_line
-from discreet.cli.show import dump, heading, say, waiting
+from discreet.cli.errors import DONE, INTERRUPTED, REFUSED, plain_line
+from discreet.cli.show import dump, heading, lines, say, waiting
+from discreet.place import new_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +79,9 @@ def demo(
     """
     folder = out / "demo"
     if fresh and folder.exists():
-        shutil.rmtree(folder)
+        _throw_away(folder)
+    if not folder.exists():
+        new_folder(folder)  # before anything is charged
     folder.mkdir(parents=True, exist_ok=True)
     with as_file(files("discreet.datasets") / "adult.parquet") as data:
         walked = _walk(folder, data, quiet=json)
@@ -86,6 +89,13 @@ def demo(
         dump(walked)
     if not walked["released"]:
         raise typer.Exit(REFUSED)
+
+
+def _throw_away(folder: Path) -> None:
+    """Delete an earlier demonstration, and no other folder of that name."""
+    if folder.is_symlink() or not {"adult.toml", "budget.db"} <= {path.name for path in folder.iterdir()}:
+        raise FileExistsError(f"{folder} is no earlier demonstration, and is kept: choose another --out")
+    shutil.rmtree(folder)
 
 
 def _walk(folder: Path, data: Path, *, quiet: bool) -> dict[str, Any]:
@@ -115,6 +125,10 @@ def _walk(folder: Path, data: Path, *, quiet: bool) -> dict[str, Any]:
             code = _step(title, arguments, quiet=quiet)
             if code == REFUSED and expected == DONE:
                 return _refused(folder, quiet=quiet)
+            if code == INTERRUPTED:
+                raise KeyboardInterrupt(
+                    f"interrupted; what was charged: discreet ledger history {folder / 'budget.db'}"
+                )
             if code != expected:
                 raise RuntimeError(f"discreet {shlex.join(arguments)} ended with {code}, not {expected}")
     return _told(folder, attempt, quiet=quiet)
@@ -125,7 +139,8 @@ def _step(title: str, arguments: list[str], *, quiet: bool) -> int:
     from discreet.cli import app  # noqa: PLC0415 - the command runs itself
 
     with _silence() if quiet else contextlib.nullcontext():
-        heading(f"\n{title}")
+        say()
+        heading(title)
         say(f"$ discreet {shlex.join(arguments)}")
         code = typer.main.get_command(app).main(arguments, prog_name="discreet", standalone_mode=False)
     return int(code or DONE)
@@ -144,7 +159,7 @@ def _refused(folder: Path, *, quiet: bool) -> dict[str, Any]:
         "to start over: discreet demo --fresh"
     )
     if not quiet:
-        say(f"\n{words}")
+        lines(f"\n{words}")
     return {"released": False, "reason": words, "folder": str(folder)}
 
 
@@ -157,7 +172,7 @@ def _told(folder: Path, attempt: str, *, quiet: bool) -> dict[str, Any]:
     picture = _picture(folder)
     report = folder / attempt / "report.html"
     if not quiet:
-        say("\n".join(["", *map(plain_line, certificate_text(release.certificate()).splitlines())]))
+        lines("\n".join(["", *map(plain_line, certificate_text(release.certificate()).splitlines())]))
         say(f"report   {report}")
         say(f"picture  {picture or 'needs matplotlib: pip install discreet[plots]'}")
     return {

@@ -14,7 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.shown import address
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
 DONE, REFUSED, BAD_INPUT, FAILED, INTERRUPTED = range(5)
@@ -39,6 +42,14 @@ HERE = {
         "--scope of the other relation"
     )
 }
+# How Python's names are typed here
+SPELLED = {
+    r"\btable=…?": "--table",
+    r"\bprivatise again with charge_id='(.*?)'": r"run it again with --charge-id '\1'",
+    r"\bcharge_id\b": "--charge-id",
+    r"\bchoose another (?:name|place)": "choose another --out",
+}
+NOTHING_YET = "interrupted: nothing was charged and nothing was released"
 HOME = str(Path(__file__).parent.parent)  # the package
 WITHHELD = "its own words are withheld, because they may quote rows; --debug shows where it happened"
 
@@ -63,9 +74,9 @@ def _is(error: BaseException, home: str) -> bool:
 def one_line(error: BaseException) -> str:
     """Say what happened; words of an error that this library did not raise are not repeated."""
     if isinstance(error, KeyboardInterrupt):
-        return plain(str(error)) or "interrupted: nothing was charged and nothing was released"
+        return plain(str(error)) or NOTHING_YET
     if isinstance(error, OSError) and error.strerror and not ours(error):
-        named = f" {str(error.filename)!r}" if error.filename else ""
+        named = f" {address(error.filename)!r}" if error.filename else ""
         return f"cannot open{named}: {error.strerror.lower()}; check the path and its permissions"
     for home, words in HERE.items():
         if _is(error, home):
@@ -73,6 +84,17 @@ def one_line(error: BaseException) -> str:
     if not ours(error):
         return f"unexpected {type(error).__name__}; {WITHHELD}"
     return plain(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))
+
+
+def hidden(words: str, typed: Sequence[str]) -> str:
+    """Take out of a sentence what the user typed with a secret in it, however it was quoted."""
+    for word in sorted(typed, key=len, reverse=True):
+        value = word.partition("=")[2] if word.startswith("--") else word
+        shown = address(value)
+        if shown != value:
+            for spelled in (value, repr(value)[1:-1], str(Path(value))):
+                words = words.replace(spelled, shown)
+    return words
 
 
 def ours(error: BaseException) -> bool:
@@ -87,7 +109,9 @@ def ours(error: BaseException) -> bool:
 
 def plain(words: str) -> str:
     """Join words to one line; exact rationals, and the name of a table, as people write them here."""
-    return re.sub(r"\btable=…?", "--table", plain_line(" ".join(words.split())))
+    for here, there in SPELLED.items():
+        words = re.sub(here, there, words)
+    return plain_line(" ".join(words.split()))
 
 
 def plain_line(line: str) -> str:
@@ -102,7 +126,7 @@ def decimal(x: Fraction) -> str:
     return number(x)
 
 
-def where(error: BaseException) -> str:
+def where(error: BaseException) -> list[str]:
     """Return the frames of a traceback, and the errors behind it by class: never a local variable."""
     lines = ["where it happened (innermost last; no values are shown):"]
     cause: BaseException | None = error
@@ -111,7 +135,7 @@ def where(error: BaseException) -> str:
         words = plain(str(cause)) if ours(cause) else "(words withheld)"
         lines.append(f"{type(cause).__module__}.{type(cause).__name__}: {words}")
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-    return "\n".join(lines)
+    return lines
 
 
 def _trace(error: BaseException) -> TracebackType | None:

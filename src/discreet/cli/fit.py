@@ -5,20 +5,14 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-import threading
-import warnings
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import options as o
-from discreet.cli.errors import plain
 from discreet.cli.job import Job, any_model_of, read_job, schema_of
 from discreet.cli.ledger import opened_ledger
+from discreet.cli.saving import answer, draws_to_save, honest, named, saved
 from discreet.cli.show import dump, note, waiting
 from discreet.cli.words import (
     COUNTED,
@@ -32,7 +26,7 @@ from discreet.cli.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
     from discreet.ledger import Ledger
     from discreet.release import Release
@@ -146,25 +140,28 @@ def fit(
     column_needed = () if job.model in (*COUNTED, *REGRESSIONS) else ("column",)
     job.need("data", "schema", *column_needed, "model", "target", "ledger", "out")
     release, opened, folder = released(job)
+    answer(release.receipt, folder, lambda: _show(release, opened, folder, json=json), json=json)
+
+
+def _show(release: Release, ledger: Ledger, folder: Path, *, json: bool) -> None:
+    from discreet.cli.release import as_json, show  # noqa: PLC0415 - loaded on use, not for --help
+
     if json:
-        from discreet.cli.release import as_json  # noqa: PLC0415
-
-        dump(as_json(release, opened, folder))
+        dump(as_json(release, ledger, folder))
     else:
-        from discreet.cli.release import show  # noqa: PLC0415
-
-        show(release, opened, folder)
+        show(release, ledger, folder)
 
 
 def released(job: Job) -> tuple[Release, Ledger, Path]:
     """Walk the line: table, model, target, ledger, charge, release, folder."""
-    folder = free(Path(str(job.out)))
+    from discreet.place import new_folder  # noqa: PLC0415 - loaded on use, not for --help
+
     declared = schema_of(job)
     target = promise(str(job.target), job.relation)
     known = tuple(dict.fromkeys((*MECHANISMS, *OF_COUNTS, *OF_REGRESSIONS)))
     mechanism = None if job.mechanism is None else one_of("posterior mechanism", job.mechanism, known)
 
-    from discreet.privatise import privatise  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.privatise import privatise  # noqa: PLC0415
     from discreet.sampling.source import SeededSource  # noqa: PLC0415
 
     note("opening the ledger")
@@ -172,23 +169,26 @@ def released(job: Job) -> tuple[Release, Ledger, Path]:
     note(f"opening the table by names and types; schema {declared.hash}")
     table = opened_table(job, declared)
     model = any_model_of(job, table.schema)
+    folder, draws, name = new_folder(str(job.out)), draws_to_save(), named(job.charge_id)
     note(f"calibrating {mechanism or 'noise'}, then charging, then reading")
-    with waiting("calibrating, charging, reading, releasing"):
-        release = privatise(
-            table[tuple(job.column)] if job.column else table,
-            model,
-            mechanism=mechanism,
-            target=target,
-            ledger=opened,
-            scope=job.scope or None,
-            source=None if job.seed is None else SeededSource(job.seed),
-            charge_id=job.charge_id,
-            note=job.note,
-            draws=job.draws,
-            **job.options,
-        )
-    note(f"charged {release.receipt.id}; writing {folder}")
-    return release, opened, saved(release, opened, folder)
+    with honest(opened, name):
+        with waiting("calibrating, charging, reading, releasing"):
+            release = privatise(
+                table[tuple(job.column)] if job.column else table,
+                model,
+                mechanism=mechanism,
+                target=target,
+                ledger=opened,
+                scope=job.scope or None,
+                source=None if job.seed is None else SeededSource(job.seed),
+                charge_id=name,
+                note=job.note,
+                draws=job.draws,
+                **job.options,
+            )
+        note(f"charged {release.receipt.id}; writing {folder}")
+        saved({folder: release}, opened, folder, draws)
+    return release, opened, folder
 
 
 def opened_table(job: Job, declared: Schema) -> Table:
@@ -210,59 +210,3 @@ def opened_table(job: Job, declared: Schema) -> Table:
     from discreet.cli.expressions import selected  # noqa: PLC0415
 
     return selected(table, job.derive, job.where)
-
-
-def free(folder: Path) -> Path:
-    """Refuse a folder that is taken before anything is charged."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileExistsError(
-            f"{folder} exists; a release is a record and is not overwritten: choose another --out"
-        )
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def saved(release: Release, ledger: Ledger, folder: Path) -> Path:
-    """Write the folder; what was paid for must not be lost to a late Ctrl-C."""
-    from discreet.release import POSTERIOR  # noqa: PLC0415
-    from discreet.report import LedgerView  # noqa: PLC0415
-
-    with undisturbed(), spoken():
-        try:
-            left = LedgerView.of(*(ledger.remaining(scope) for scope in release.receipt.scopes))
-            return release.save(folder, draws=1000 if _arviz() else 0, ledger_view=left)
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-    raise OSError(
-        f"charge {release.receipt.id!r} is kept and its release was computed, but {folder} could not be "
-        f"written ({reason.lower()}), so {POSTERIOR} and the rest are lost: a new release needs a new charge"
-    )
-
-
-def _arviz() -> bool:
-    from importlib.util import find_spec  # noqa: PLC0415
-
-    return find_spec("arviz") is not None and find_spec("h5netcdf") is not None
-
-
-@contextmanager
-def spoken() -> Iterator[None]:
-    """Say what could not be written too as the command speaks, without the line of code that warned."""
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always", RuntimeWarning)
-        yield
-    for warning in heard:
-        print(f"discreet: {plain(str(warning.message))}", file=sys.stderr)  # noqa: T201 - as all that is said
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Hold Ctrl-C back."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before: Any = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -14,6 +14,7 @@ from discreet.cli import options as o
 from discreet.cli.errors import plain
 from discreet.cli.show import dump, say, table
 from discreet.cli.words import graph_relation, promise
+from discreet.shown import address
 
 if TYPE_CHECKING:
     from discreet.ledger import Entry, Ledger
@@ -37,8 +38,9 @@ Only = Annotated[str | None, typer.Option(help="Only this scope.")]
 def opened_ledger(where: str, scope: str = "default") -> Ledger:
     """Open a ledger that exists."""
     if "://" not in where and not Path(where).exists():
+        shown = address(where)
         raise FileNotFoundError(
-            f"there is no ledger at {where}; start one: discreet ledger init {where} --budget approx:1,1e-6"
+            f"there is no ledger at {shown}; start one: discreet ledger init {shown} --budget approx:1,1e-6"
         )
 
     from discreet.ledger import Ledger  # noqa: PLC0415 - loaded on use, not for --help
@@ -90,7 +92,7 @@ def show(where: o.Where, scope: Only = None, json: o.Json = False) -> None:
     opened = opened_ledger(where)
     rows = [_scope(opened, name) for name in ([scope] if scope else opened.scopes())]
     if json:
-        dump({"ledger": _without_password(where), "scopes": rows})
+        dump({"ledger": address(where), "scopes": rows})
         return
     columns = ("scope", "budget", "relation", "left", "fits")
     table(
@@ -214,8 +216,3 @@ def _row(entry: Entry) -> list[object]:
     words = promise_words(promised) if promised else ""
     scopes, note = " ".join(said["scopes"]), said.get("note", "")
     return [entry.position, said["at"][:19], entry.kind, entry.id, scopes, words, note]
-
-
-def _without_password(where: str) -> str:
-    scheme, sign, rest = where.partition("://")
-    return f"{scheme}{sign}{rest.rpartition('@')[2]}" if sign else where

@@ -1,10 +1,12 @@
 """`discreet local`: randomise observations before they leave, so that their source stays hidden."""
 
 # Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
-# ruff: noqa: TC001, TC003, D301
+# ruff: noqa: TC001, D301
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +14,10 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli.ledger import opened_ledger
+from discreet.cli.saving import answer, honest, lost_if_unwritten, undisturbed
 from discreet.cli.show import dump, say, table, waiting
 from discreet.cli.words import one_of, starting_with
+from discreet.shown import cell
 
 if TYPE_CHECKING:
     from discreet.local import LocalRelease
@@ -60,35 +64,35 @@ def local(
       discreet local usage.csv --column level --profile role --graph roles.toml --epsilon 0.5 \\
           --unknown engineer --observations march --ledger local.db --out released.csv
     """
-    if out.exists():
-        raise FileExistsError(
-            f"{out} exists; a release is a record and is not overwritten: choose another --out"
-        )
     if out.suffix not in {".csv", ".parquet"}:
         raise ValueError(f"--out ends in .csv or .parquet, got {out.name!r}")
 
-    from discreet.local import release_observations  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.local import charge_name, release_observations  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.place import new_file  # noqa: PLC0415
     from discreet.privacy.profiles import ProfileGraph  # noqa: PLC0415
     from discreet.sampling.source import SeededSource  # noqa: PLC0415
 
     book = opened_ledger(ledger)
     with waiting("solving"):
         mechanism = solved(ProfileGraph.load(graph), epsilon, kind)
-    with waiting("randomising"):
-        made = release_observations(
-            data,
-            mechanism,
-            column=column,
-            profile=profile,
-            observations=observations,
-            ledger=book,
-            unknown=unknown,
-            per_source=per_source,
-            scope=scope,
-            source=None if seed is None else SeededSource(seed),
-        )
-    written(made, column, out)
-    told(made, mechanism, out, json)
+    new_file(out)
+    with honest(book, charge_name(observations)):
+        with waiting("randomising"):
+            made = release_observations(
+                data,
+                mechanism,
+                column=column,
+                profile=profile,
+                observations=observations,
+                ledger=book,
+                unknown=unknown,
+                per_source=per_source,
+                scope=scope,
+                source=None if seed is None else SeededSource(seed),
+            )
+        with undisturbed(), lost_if_unwritten(made.receipt, out):
+            written(made, column, out)
+    answer(made.receipt, out, lambda: told(made, mechanism, out, json), json=json)
 
 
 def solved(graph: ProfileGraph, epsilon: float, kind: str) -> ProfileMechanism:
@@ -111,8 +115,13 @@ def written(made: LocalRelease, column: str, out: Path) -> None:
     import pyarrow as pa  # noqa: PLC0415 - heavy
     from pyarrow import csv, parquet  # noqa: PLC0415
 
-    rows = pa.table({column: pa.array(made.labels.tolist(), pa.string())})
-    (csv.write_csv if out.suffix == ".csv" else parquet.write_table)(rows, out)
+    text = cell if out.suffix == ".csv" else str  # a spreadsheet must not run a label
+    labels = pa.array([text(label) for label in made.graph.labels], pa.string())
+    rows = pa.table({text(column): labels.take(pa.array(made.values))})
+    with tempfile.TemporaryDirectory(prefix=".release-", dir=out.parent) as folder:
+        part = Path(folder) / out.name
+        (csv.write_csv if out.suffix == ".csv" else parquet.write_table)(rows, part)
+        os.replace(part, out)  # noqa: PTH105 - whole or not at all
 
 
 def told(made: LocalRelease, mechanism: ProfileMechanism, out: Path, json: bool) -> None:  # noqa: FBT001

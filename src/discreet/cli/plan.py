@@ -13,7 +13,7 @@ import typer
 from discreet.cli import options as o
 from discreet.cli.errors import REFUSED, decimal, plain_line
 from discreet.cli.job import Job, any_model_of, model_of, read_job, schema_of
-from discreet.cli.show import dump, say, table
+from discreet.cli.show import dump, lines, say, table
 from discreet.cli.words import (
     COUNTED,
     MECHANISMS,
@@ -134,9 +134,9 @@ def _forwards(
     if json:
         dump({**found.to_json(), "picture": drawn})
     else:
-        say("\n".join(plain_line(line) for line in found.table().splitlines()))
+        lines("\n".join(plain_line(line) for line in found.table().splitlines()))
         if drawn:
-            say(f"\npicture: {drawn}")
+            lines(f"\npicture: {drawn}")
     if not found.rows:
         raise typer.Exit(REFUSED)
 

@@ -12,8 +12,9 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli.job import load_schema
-from discreet.cli.show import dump, say, table
+from discreet.cli.show import dump, lines, say, table
 from discreet.cli.sources import source_of
+from discreet.shown import address
 
 schema = typer.Typer(
     name="schema",
@@ -59,10 +60,10 @@ def init(
     if json:
         dump({"written": None if out is None else str(out), "template": text})
     else:
-        say(
+        lines(
             text
             if out is None
-            else f'wrote {out}; fill in every "?", then: discreet schema check {out} {data}'
+            else f'wrote {out}; fill in every "?", then: discreet schema check {out} {address(data)}'
         )
 
 
@@ -89,7 +90,14 @@ def check(
         source, name = source_of(data, in_base)
         Table.open(source, schema=declared, table=name)
     if json:
-        dump({"valid": True, "hash": declared.hash, "held_against": data, **declared.to_dict()})
+        dump(
+            {
+                "valid": True,
+                "hash": declared.hash,
+                "held_against": None if data is None else address(data),
+                **declared.to_dict(),
+            }
+        )
         return
     table(("column", "kind", "declared"), [_row(name, kind.described()) for name, kind in declared.items()])
     say(f"valid{'' if data is None else ', and fits the table'}; schema {declared.hash}")

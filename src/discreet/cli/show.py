@@ -7,9 +7,11 @@ import math
 import os
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
+
+from discreet.shown import json_text, visible, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,17 +41,29 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(words: str = "") -> None:
-    print(words)  # noqa: T201 - this is how a command answers
+    """Answer in one line, whatever the words hold."""
+    print(visible(words))  # noqa: T201 - this is how a command answers
+
+
+def lines(text: str) -> None:
+    """Answer in several lines."""
+    for line in text.split("\n"):
+        say(line)
+
+
+def complain(words: str) -> None:
+    """Say one line on standard error; no password and no escape sequence leaves by it."""
+    print(visible(f"discreet: {without_secrets(words)}"), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def heading(words: str) -> None:
-    console().print(words, style="bold")
+    console().print(visible(words), style="bold")
 
 
 def note(words: str) -> None:
     """Say what is being done, if --verbose asked for it; only public names and paths are ever noted."""
     if VERBOSE.get():
-        print(f"discreet: {words}", file=sys.stderr)  # noqa: T201
+        complain(words)
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Iterable[int] = ()) -> None:
@@ -60,18 +74,24 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: I
     right = set(numbers)
     drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for i, title in enumerate(titles):
-        drawn.add_column(title, justify="right" if i in right else "left", overflow="fold")
+        drawn.add_column(visible(title), justify="right" if i in right else "left", overflow="fold")
     for row in rows:
-        drawn.add_row(*(str(cell) for cell in row))
+        drawn.add_row(*(visible(str(cell)) for cell in row))
     out = console()
     with out.capture() as shown:
         out.print(drawn)
-    say("\n".join(line.rstrip() for line in shown.get().strip("\n").splitlines()))
+    for line in shown.get().strip("\n").split("\n"):
+        print(line.rstrip())  # noqa: T201 - every cell is visible, and the colours are ours
 
 
 def dump(value: object) -> None:
-    """Print JSON: ∞ and NaN as strings, since JSON has neither."""
-    say(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+    """Print JSON: ∞ and NaN as strings, since JSON has neither; in ASCII where the stream has no more."""
+    text = json_text(_finite(value), indent=2, default=str)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(json.loads(text), indent=2)
+    print(text)  # noqa: T201 - as say, but with its line breaks
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -96,7 +116,8 @@ def _bar(label: str, total: int | None) -> Iterator[Any]:
         yield lambda: bar.advance(task)
     finally:
         timer.cancel()
-        bar.stop()
+        with suppress(OSError):  # a terminal that is gone must not cost a release
+            bar.stop()
 
 
 @contextmanager

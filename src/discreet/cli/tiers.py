@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options as o
-from discreet.cli.fit import free, opened_table, saved
+from discreet.cli.fit import opened_table
 from discreet.cli.job import Job, model_of, read_job, schema_of
 from discreet.cli.ledger import opened_ledger
+from discreet.cli.saving import answer, draws_to_save, honest, named, saved
 from discreet.cli.show import dump, say, table, waiting
 from discreet.cli.words import promise
 
@@ -74,12 +75,17 @@ def tiers(
         "where": where,
     }  # fmt: skip
     job = read_job(data, given)
-    job.need("model")
+    job.need("data", "schema", "column", "model", "ledger", "out")
     made, opened, folders = released(job, audiences(tier, job.relation))
+    receipt = next(iter(made.values())).receipt
+    answer(receipt, Path(str(job.out)), lambda: _show(made, opened, folders, json=json), json=json)
+
+
+def _show(made: Mapping[str, Release], ledger: Ledger, folders: Mapping[str, Path], *, json: bool) -> None:
     if json:
-        dump({name: _plain(one, opened, folders[name]) for name, one in made.items()})
+        dump({name: _plain(one, ledger, folders[name]) for name, one in made.items()})
     else:
-        show(made, opened, folders)
+        show(made, ledger, folders)
 
 
 def audiences(words: Sequence[str], relation: str) -> dict[str, Guarantee]:
@@ -100,27 +106,32 @@ def released(
     job: Job, targets: Mapping[str, Guarantee]
 ) -> tuple[dict[str, Release], Ledger, dict[str, Path]]:
     """Walk the line once for all: table, model, targets, ledger, charge, releases, folders."""
-    folder = free(Path(str(job.out)))
+    from discreet.place import new_folders  # noqa: PLC0415 - loaded on use, not for --help
+
     declared = schema_of(job)
 
-    from discreet.sampling.source import SeededSource  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.sampling.source import SeededSource  # noqa: PLC0415
     from discreet.tiers import privatise_tiers  # noqa: PLC0415
 
     opened = opened_ledger(str(job.ledger), (job.scope or ("default",))[0])
     private = opened_table(job, declared)
-    with waiting("calibrating, charging, reading, releasing"):
-        made = privatise_tiers(
-            private[tuple(job.column)],
-            model_of(job, private.schema),
-            targets=targets,
-            ledger=opened,
-            scope=job.scope or None,
-            source=None if job.seed is None else SeededSource(job.seed),
-            charge_id=job.charge_id,
-            note=job.note,
-        )
-    folder.mkdir(exist_ok=True)
-    return made, opened, {name: saved(one, opened, folder / name) for name, one in made.items()}
+    place = Path(str(job.out))
+    folders = new_folders(place, tuple(targets))
+    draws, charge = draws_to_save(), named(job.charge_id)
+    with honest(opened, charge):
+        with waiting("calibrating, charging, reading, releasing"):
+            made = privatise_tiers(
+                private[tuple(job.column)],
+                model_of(job, private.schema),
+                targets=targets,
+                ledger=opened,
+                scope=job.scope or None,
+                source=None if job.seed is None else SeededSource(job.seed),
+                charge_id=charge,
+                note=job.note,
+            )
+        saved({folders[name]: one for name, one in made.items()}, opened, place, draws)
+    return made, opened, folders
 
 
 def show(made: Mapping[str, Release], ledger: Ledger, folders: Mapping[str, Path]) -> None:

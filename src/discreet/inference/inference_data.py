@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import warnings
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ def inference_data(
     """Make the groups `posterior` (one chain; Draws give only what they hold) and `prior`, with `facts`."""
     bits = source or SeededSource(PUBLIC_SEED)
     made = _arviz().from_dict(**_groups(prior, posterior, draws, bits))
+    for name in made.groups():
+        made[name].attrs.pop("created_at", None)  # the release says when; a second clock would time the work
     made.posterior.attrs.update(facts or {})
     return made
 
@@ -88,8 +91,20 @@ def _(posterior: Draws | CoefficientDraws, draws: int, source: Source) -> Floats
     return posterior.sample()
 
 
-def write(data: Any, path: Path) -> None:  # noqa: ANN401
-    data.to_netcdf(str(path), engine="h5netcdf")
+def in_bytes(data: Any) -> bytes:  # noqa: ANN401
+    """Write netCDF in memory: HDF5 ends the process if the disk is full while it writes there."""
+    import h5netcdf  # noqa: PLC0415 - an extra
+    from xarray.backends import H5NetCDFStore  # noqa: PLC0415
+
+    held = io.BytesIO()
+    with h5netcdf.File(held, "w") as file:
+        for name in data.groups():
+            group = data[name]
+            packed = {
+                key: {"zlib": True} for key, part in group.data_vars.items() if part.dtype.kind in "biuf"
+            }
+            group.dump_to_store(H5NetCDFStore(file.create_group(name)), encoding=packed)
+    return held.getvalue()
 
 
 def read(path: Path) -> Any:  # noqa: ANN401
@@ -108,7 +123,8 @@ def _arviz() -> Any:  # noqa: ANN401
             warnings.filterwarnings("ignore", message=r"\s*ArviZ is undergoing", category=FutureWarning)
             import arviz  # noqa: PLC0415 - heavy, and an extra
 
-            importlib.import_module("h5netcdf")  # what writes the file
+            for name in ("h5py", "h5netcdf"):  # what write the file
+                importlib.import_module(name)
     except ImportError as missing:
         raise ImportError(
             f"InferenceData needs {missing.name}: pip install 'discreet[arviz]', or save with draws=0"

@@ -40,6 +40,7 @@ from discreet.receipts import (
     canonical,
     checked,
 )
+from discreet.shown import address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,7 +86,7 @@ class Ledger:
             ledger._store.check()
         else:
             raise LedgerError(
-                f"there is no ledger at {where}; give a budget to start one, e.g. budget=PureDP(1)"
+                f"there is no ledger at {address(where)}; give a budget to start one, e.g. budget=PureDP(1)"
             )
         return ledger
 
@@ -209,7 +210,12 @@ class Ledger:
         with self._store.reading() as connection:
             states = scope_states(connection)
             head = checked(rows(connection), head_of(connection), states)
+            charged = {r.id for r in receipts if found(connection, "charge", r.id)}
         for receipt in receipts:
+            if receipt.id not in charged:
+                raise TamperedError(
+                    f"the ledger has no charge {receipt.id!r}: it is older than the release, or another one"
+                )
             if self.receipt(receipt.id).hash != receipt.hash:
                 raise TamperedError(f"the ledger holds another charge {receipt.id!r} than this receipt")
         return head

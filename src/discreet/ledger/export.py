@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.ledger.amounts import FULL
 from discreet.receipts import canonical
+from discreet.shown import cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ def as_json(entries: Sequence[Entry], head: Head, scopes: Mapping[str, tuple[str
 
 
 def as_csv(entries: Sequence[Entry]) -> str:
-    """One line an entry; a scope shows its budget as its guarantee."""
+    """One line an entry; a scope shows its budget as its guarantee. No cell is a formula; JSON is exact."""
     out = io.StringIO()
     table = csv.DictWriter(out, FIELDS, lineterminator="\n")
     table.writeheader()
@@ -42,8 +43,8 @@ def as_csv(entries: Sequence[Entry]) -> str:
         promise = flat.get("guarantee", flat.get("budget"))
         table.writerow(
             {
-                **{name: flat.get(name, "") for name in FIELDS},
-                "scopes": " ".join(flat["scopes"]),
+                **{name: cell(str(flat.get(name, ""))) for name in FIELDS},
+                "scopes": cell(" ".join(flat["scopes"])),
                 "guarantee": canonical(promise) if promise else "",
                 "amounts": canonical(flat["amounts"]) if "amounts" in flat else "",
             }

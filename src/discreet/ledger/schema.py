@@ -101,8 +101,13 @@ def located(where: str | Path) -> URL:
     text = str(where)
     try:
         url = make_url(text) if "://" in text else URL.create("sqlite", database=text)
-    except ArgumentError as error:
-        raise LedgerError("this is not a path or a database URL; give e.g. budget.db") from error
+    except (ArgumentError, ValueError):  # its words may quote a password
+        url = None
+    if url is None or "@" in (url.host or ""):
+        raise LedgerError(
+            "this is not a path or a database URL; give e.g. budget.db, and write @ : / ? # % in a password "
+            "as %40 %3A %2F %3F %23 %25"
+        )
     backend = url.get_backend_name()
     if backend in {"postgres", "postgresql"}:
         return url.set(drivername="postgresql+psycopg")

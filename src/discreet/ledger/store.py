@@ -36,6 +36,7 @@ from discreet.receipts import (
     canonical,
     entry_after,
 )
+from discreet.shown import address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,7 +136,7 @@ class Store:
     def __init__(self, where: str | Path) -> None:
         self.url: URL = located(where)
         self._file = Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
-        self.name = str(self._file or self.url.render_as_string(hide_password=True))
+        self.name = address(self._file or where)
         self._inode = 0
         self._engine: Engine | None = None
 

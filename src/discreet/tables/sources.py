@@ -14,6 +14,7 @@ import ibis
 from ibis.common.exceptions import TableNotFound
 from ibis.expr.operations import InMemoryTable
 
+from discreet.shown import address as shown
 from discreet.tables.csv_file import CsvFile
 from discreet.tables.errors import MissingExtra, TableError, guarded
 from discreet.tables.quiet import hush_spark
@@ -83,20 +84,22 @@ def _from_address(address: str, table: str | None, columns: Iterable[str]) -> So
     if lower.endswith(DUCKDB):
         _refuse_absent(address)
         name = _named(table)
-        connection = guarded(f"opening {address!r}", lambda: ibis.duckdb.connect(address, read_only=True))
+        connection = guarded(
+            f"opening {shown(address)!r}", lambda: ibis.duckdb.connect(address, read_only=True)
+        )
         return Source(_table(connection, name), "duckdb").closing(connection)
     if table is not None:
         raise ValueError("table= names a table of a database; a file of rows has none")
     if lower.endswith(PARQUET):
         _refuse_absent(address)
-        relation = guarded(f"opening {address!r}", lambda: _embedded().read_parquet(address))
+        relation = guarded(f"opening {shown(address)!r}", lambda: _embedded().read_parquet(address))
         return Source(relation, "duckdb", dictionaries=True)
     if lower.endswith(CSV):
         _refuse_absent(address)
-        file = guarded(f"opening {address!r}", lambda: CsvFile.open(address, columns))
-        return Source(guarded(f"opening {address!r}", lambda: _registered(file)), "duckdb", text=True)
+        file = guarded(f"opening {shown(address)!r}", lambda: CsvFile.open(address, columns))
+        return Source(guarded(f"opening {shown(address)!r}", lambda: _registered(file)), "duckdb", text=True)
     known = ", ".join((*PARQUET, *CSV, *DUCKDB, *POSTGRES))
-    raise ValueError(f"cannot tell what {address!r} is; known: {known}; or give an Ibis table")
+    raise ValueError(f"cannot tell what {shown(address)!r} is; known: {known}; or give an Ibis table")
 
 
 def _from_postgres(url: str, table: str) -> Source:
@@ -131,7 +134,7 @@ def _named(table: str | None) -> str:
 
 def _refuse_absent(address: str) -> None:
     if "://" not in address and not any(c in address for c in "*?[") and not Path(address).exists():
-        raise TableError(f"there is no file {address!r}")
+        raise TableError(f"there is no file {shown(address)!r}")
 
 
 def _embedded() -> Any:  # noqa: ANN401
