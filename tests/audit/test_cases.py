@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from discreet.audit.case import LEVEL, empirical, profile_excess, renyi_excess
-from discreet.audit.cases_median import lower_median, reach
-from discreet.audit.cases_posterior import FAMILIES, HALF, N
+from discreet.audit.cases.median import lower_median, reach
+from discreet.audit.cases.posterior import FAMILIES, HALF, N
 from discreet.audit.registry import CASES
-from discreet.audit.zoo_float import gamma_reaches, laplace_reaches
+from discreet.audit.twins.float import gamma_reaches, laplace_reaches
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.mcmc.registry import KERNELS
 from discreet.mechanisms.concentrated import ConcentratedPosterior
@@ -179,7 +179,7 @@ def test_brute_force_sensitivities_agree_with_the_mechanisms():
 
 def test_batched_sample_and_aggregate_has_the_law_of_its_release():
     # Two-sample comparison of P(y ≥ ½) at 4 standard errors: fails by chance with probability 6e-5.
-    from discreet.audit.cases_median import block_maximum, clipped_quarters, sample_and_aggregate_runs
+    from discreet.audit.cases.median import block_maximum, clipped_quarters, sample_and_aggregate_runs
     from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
 
     mechanism, data = SampleAndAggregate(block_maximum, 2, clipped_quarters()), (1.0, 1.0, 0.0, 0.0)

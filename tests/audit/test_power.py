@@ -8,7 +8,7 @@ from scipy.special import betaincinv
 from scipy.stats import binom
 
 from discreet.audit.case import LEVEL, RUNS, Case, empirical, lower_probability, upper_probability
-from discreet.audit.profiles import shifted_laplace
+from discreet.audit.exact_profiles import shifted_laplace
 from discreet.audit.report import find, format_table, run
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.guarantees import PureDP

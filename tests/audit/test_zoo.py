@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from discreet.audit.case import RUNS, empirical, profile_excess
-from discreet.audit.cases_median import local_sensitivity
-from discreet.audit.zoo import TWINS
-from discreet.audit.zoo_float import float_laplace, gamma_reaches, laplace_reaches
+from discreet.audit.cases.median import local_sensitivity
+from discreet.audit.twins.float import float_laplace, gamma_reaches, laplace_reaches
+from discreet.audit.twins.registry import TWINS
 from discreet.mcmc.registry import KERNELS
 from discreet.mechanisms.registry import MECHANISMS
 from discreet.privacy.guarantees import PureDP

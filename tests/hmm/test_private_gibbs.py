@@ -14,7 +14,7 @@ from scipy.stats import chi2
 
 import discreet as dc
 from discreet import chains
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case, empirical, profile_excess
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs, moved, transition_counts
 from discreet.mcmc.plan import Plan, calibrate

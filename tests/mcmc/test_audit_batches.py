@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.audit import cases_hmm
 from discreet.audit.case import empirical, profile_excess
-from discreet.audit.cases_mcmc import (
+from discreet.audit.cases import hmm as cases_hmm
+from discreet.audit.cases.mcmc import (
     HERE,
     LEFT,
     MCMC_CASES,

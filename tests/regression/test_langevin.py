@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from discreet.audit.cases_regression import LINEAR, POINTS, STEP, data, gaussian, last_density, one_weight
+from discreet.audit.cases.regression import LINEAR, POINTS, STEP, data, gaussian, last_density, one_weight
 from discreet.mechanisms.potential import Potential
 from discreet.mechanisms.record_cap import LOWERED, PublicSize, RecordCap, counted
 from discreet.mechanisms.regression_langevin import LangevinRun, packed, stepper

@@ -9,7 +9,7 @@ import pytest
 from flint import arb, arb_mat
 from scipy.special import expit
 
-from discreet.audit.cases_objective import Ideal, regression
+from discreet.audit.cases.objective import Ideal, regression
 from discreet.inference.perturbed_fit_moments import Tilt, expected_trace, moments
 from discreet.inference.perturbed_fit_posterior import reading
 from discreet.inference.regression_coverage import expected, records_behind

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.audit.cases_objective import Ideal, Pair
+from discreet.audit.cases.objective import Ideal, Pair
 from discreet.privacy.certified import ball
 from discreet.privacy.conversions import gaussian_delta
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE

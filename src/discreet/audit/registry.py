@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.audit.cases_choice import CHOICE_CASES
-from discreet.audit.cases_counts import COUNT_CASES
-from discreet.audit.cases_hmm import HMM_CASES
-from discreet.audit.cases_local import LOCAL_CASES
-from discreet.audit.cases_mcmc import MCMC_CASES
-from discreet.audit.cases_median import MEDIAN_CASES
-from discreet.audit.cases_moments import MOMENT_CASES
-from discreet.audit.cases_network import NETWORK_CASES
-from discreet.audit.cases_noise import NOISE_CASES
-from discreet.audit.cases_objective import OBJECTIVE_CASES
-from discreet.audit.cases_posterior import POSTERIOR_CASES
-from discreet.audit.cases_regression import REGRESSION_CASES
-from discreet.audit.cases_statistics import STATISTIC_CASES
+from discreet.audit.cases.choice import CHOICE_CASES
+from discreet.audit.cases.counts import COUNT_CASES
+from discreet.audit.cases.hmm import HMM_CASES
+from discreet.audit.cases.local import LOCAL_CASES
+from discreet.audit.cases.mcmc import MCMC_CASES
+from discreet.audit.cases.median import MEDIAN_CASES
+from discreet.audit.cases.moments import MOMENT_CASES
+from discreet.audit.cases.network import NETWORK_CASES
+from discreet.audit.cases.noise import NOISE_CASES
+from discreet.audit.cases.objective import OBJECTIVE_CASES
+from discreet.audit.cases.posterior import POSTERIOR_CASES
+from discreet.audit.cases.regression import REGRESSION_CASES
+from discreet.audit.cases.statistics import STATISTIC_CASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

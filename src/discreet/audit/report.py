@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.audit.case import RUNS, empirical
 from discreet.audit.registry import CASES
-from discreet.audit.zoo import TWINS
+from discreet.audit.twins.registry import TWINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -45,7 +45,7 @@ def audit(
       discreet audit --zoo
     """
     from discreet.audit.registry import CASES  # noqa: PLC0415 - loaded on use, not for --help
-    from discreet.audit.zoo import TWINS  # noqa: PLC0415
+    from discreet.audit.twins.registry import TWINS  # noqa: PLC0415
 
     if list_only:
         _list(list(CASES), {name: twin.mistake for name, twin in TWINS.items()}, json=json)
@@ -86,7 +86,7 @@ def _attack(name: str, seed: int | None, runs: int) -> Verdict:
 
 def _must_refute(name: str, verdict: Verdict) -> bool:
     """Whether runs must catch it; a twin that only the exact profile catches may hold here."""
-    from discreet.audit.zoo import TWINS  # noqa: PLC0415
+    from discreet.audit.twins.registry import TWINS  # noqa: PLC0415
 
     return name in TWINS and (2 in TWINS[name].tiers or verdict.refuted)
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.audit import pairs_posterior as pairs
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
+from discreet.audit import posterior_pairs as pairs
 from discreet.audit.case import Case
-from discreet.audit.cases_noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved, repeated
-from discreet.audit.cases_posterior import FAMILIES, HALF, N, posterior_case
-from discreet.audit.cases_statistics import TRUNCATION, exchanged, noisy, sampled
-from discreet.audit.twin import BOTH, EXACT_ONLY, Twin
+from discreet.audit.cases.noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved, repeated
+from discreet.audit.cases.posterior import FAMILIES, HALF, N, posterior_case
+from discreet.audit.cases.statistics import TRUNCATION, exchanged, noisy, sampled
+from discreet.audit.twins.twin import BOTH, EXACT_ONLY, Twin
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.mechanisms.concentrated import ConcentratedPosterior

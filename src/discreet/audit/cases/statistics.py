@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betainc, betaln
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved
+from discreet.audit.cases.noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.mechanisms.noisy_statistics import NoisyStatistics

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_noise import REACH, discrete_laplace_pmf, repeated
+from discreet.audit.cases.noise import REACH, discrete_laplace_pmf, repeated
 from discreet.mechanisms.continuous_exponential import ContinuousExponential
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.noisy_max import ReportNoisyMax

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_choice import softmax
+from discreet.audit.cases.choice import softmax
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker, accepted

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from discreet.audit.cases_counts import discrete_gaussian, discrete_laplace
-from discreet.audit.twin import BOTH, Twin
+from discreet.audit.cases.counts import discrete_gaussian, discrete_laplace
+from discreet.audit.twins.twin import BOTH, Twin
 from discreet.privacy.guarantees import PureDP, ZeroCDP
 
 if TYPE_CHECKING:

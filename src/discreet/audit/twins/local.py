@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_local import (
+from discreet.audit.cases.local import (
     CATEGORIES,
     CHAIN,
     TWO,
@@ -19,8 +19,8 @@ from discreet.audit.cases_local import (
     sgd_case,
     tiered_gaussian,
 )
-from discreet.audit.cases_noise import repeated
-from discreet.audit.twin import BOTH, Twin
+from discreet.audit.cases.noise import repeated
+from discreet.audit.twins.twin import BOTH, Twin
 from discreet.mechanisms.diffusion import OrnsteinUhlenbeck, TieredGaussian
 from discreet.mechanisms.profile_bits import Flips, OneBitCluster, SmoothOneBit, TwoProfileBit
 from discreet.mechanisms.profile_categorical import KeepOrRedraw, SmoothCategorical

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_mcmc import LOWER, PRIOR, blocks, density
+from discreet.audit.cases.mcmc import LOWER, PRIOR, blocks, density
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs, moved, transition_counts
 from discreet.mcmc.target import UNIT, in_units
 from discreet.models.hidden_markov import HiddenMarkov

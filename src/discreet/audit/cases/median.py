@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_noise import repeated
+from discreet.audit.cases.noise import repeated
 from discreet.mechanisms.clipped_mean import ClippedMean
 from discreet.mechanisms.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.case import Profile, Runs
-    from discreet.audit.profiles import Law
+    from discreet.audit.exact_profiles import Law
     from discreet.sampling.source import Source
 
 GRID = Fraction(1, 1024)

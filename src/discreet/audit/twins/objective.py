@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.audit.cases_objective import GRID, Ideal, Pair, audited, regression
-from discreet.audit.twin import BOTH, RUNS_ONLY, Twin
+from discreet.audit.cases.objective import GRID, Ideal, Pair, audited, regression
+from discreet.audit.twins.twin import BOTH, RUNS_ONLY, Twin
 from discreet.mechanisms.objective_perturbation import ObjectivePerturbation
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.guarantees import GaussianDP

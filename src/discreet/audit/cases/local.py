@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_noise import repeated
+from discreet.audit.cases.noise import repeated
 from discreet.mechanisms.diffusion import OrnsteinUhlenbeck, TieredGaussian
 from discreet.mechanisms.noisy_projected_sgd import NoisyProjectedSGD, rounding
 from discreet.mechanisms.profile import chosen

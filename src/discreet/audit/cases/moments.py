@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.audit.case import Case
-from discreet.audit.profiles import normal
+from discreet.audit.exact_profiles import normal
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.mechanisms.adassp import AdaSSP
 from discreet.mechanisms.laplace import default_grid

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from discreet.audit.cases_hmm import MODEL, at, audited
-from discreet.audit.twin import BOTH, EXACT_ONLY, Twin
+from discreet.audit.cases.hmm import MODEL, at, audited
+from discreet.audit.twins.twin import BOTH, EXACT_ONLY, Twin
 
 if TYPE_CHECKING:
     from discreet.audit.case import Case

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from scipy.special import expit
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
 from discreet.mechanisms.one_regression_sample import OneRegressionSample
 from discreet.mechanisms.regression_draw import (

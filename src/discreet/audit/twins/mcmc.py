@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_choice import softmax
-from discreet.audit.cases_mcmc import (
+from discreet.audit.cases.choice import softmax
+from discreet.audit.cases.mcmc import (
     LEFT,
     MODEL,
     PATH,
@@ -25,7 +25,7 @@ from discreet.audit.cases_mcmc import (
     sweeps,
     two_points,
 )
-from discreet.audit.twin import BOTH, Twin
+from discreet.audit.twins.twin import BOTH, Twin
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker
 from discreet.mcmc.mixture_gibbs import MixtureGibbs

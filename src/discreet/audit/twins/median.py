@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_median import (
+from discreet.audit.cases.median import (
     Data,
     clipped_quarters,
     laplace_event,
@@ -19,8 +19,8 @@ from discreet.audit.cases_median import (
     shuffles,
     smooth_sensitivity,
 )
-from discreet.audit.cases_noise import repeated
-from discreet.audit.twin import BOTH, Twin
+from discreet.audit.cases.noise import repeated
+from discreet.audit.twins.twin import BOTH, Twin
 from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
 from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
 from discreet.privacy.guarantees import ApproxDP
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.case import Runs
-    from discreet.audit.profiles import Law
+    from discreet.audit.exact_profiles import Law
     from discreet.sampling.source import Source
 
 

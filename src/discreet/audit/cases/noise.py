@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
 from discreet.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from discreet.mechanisms.kary_randomised_response import KaryRandomizedResponse

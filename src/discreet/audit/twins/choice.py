@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_choice import (
+from discreet.audit.cases.choice import (
     GRID,
     QUANTILE_LEFT,
     QUANTILE_RIGHT,
@@ -18,8 +18,8 @@ from discreet.audit.cases_choice import (
     quantile_law,
     softmax,
 )
-from discreet.audit.cases_noise import REACH, discrete_laplace_pmf, repeated
-from discreet.audit.twin import BOTH, Twin
+from discreet.audit.cases.noise import REACH, discrete_laplace_pmf, repeated
+from discreet.audit.twins.twin import BOTH, Twin
 from discreet.mechanisms.continuous_exponential import ContinuousExponential
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.noisy_max import ReportNoisyMax

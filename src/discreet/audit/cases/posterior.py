@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.audit import pairs_posterior as pairs
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
+from discreet.audit import posterior_pairs as pairs
 from discreet.audit.case import Case
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.beta_binomial import BetaBinomial
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.case import Runs
-    from discreet.audit.pairs_posterior import Neighbours
+    from discreet.audit.posterior_pairs import Neighbours
     from discreet.families.family import Family
     from discreet.sampling.source import Source
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.integrate import quad
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_noise import discrete_gaussian_pmf
+from discreet.audit.cases.noise import discrete_gaussian_pmf
 from discreet.mechanisms.noisy_counts import NoisyCounts
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.privacy.guarantee import ADD_REMOVE

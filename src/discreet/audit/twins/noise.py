@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved, repeated
-from discreet.audit.twin import BOTH, EXACT_ONLY, Twin
-from discreet.audit.zoo_float import generator
+from discreet.audit.cases.noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved, repeated
+from discreet.audit.twins.float import generator
+from discreet.audit.twins.twin import BOTH, EXACT_ONLY, Twin
 from discreet.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
 from discreet.mechanisms.randomised_response import RandomizedResponse

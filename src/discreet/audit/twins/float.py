@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.twin import RUNS_ONLY, Twin
+from discreet.audit.twins.twin import RUNS_ONLY, Twin
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.mechanisms.direct import DirectPosterior
 from discreet.privacy.guarantees import PureDP

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.audit.cases_moments import LINE, MODEL, adassp_case, largest, polynomial_case
-from discreet.audit.twin import BOTH, Twin
+from discreet.audit.cases.moments import LINE, MODEL, adassp_case, largest, polynomial_case
+from discreet.audit.twins.twin import BOTH, Twin
 from discreet.mechanisms.adassp import AdaSSP
 from discreet.mechanisms.polynomial_statistics import PolynomialStatistics
 from discreet.privacy.guarantee import ADD_REMOVE

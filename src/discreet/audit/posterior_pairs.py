@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.case import Profile
-    from discreet.audit.profiles import Law
+    from discreet.audit.exact_profiles import Law
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.audit.cases_network import NETWORK, network_case
-from discreet.audit.twin import BOTH, Twin
+from discreet.audit.cases.network import NETWORK, network_case
+from discreet.audit.twins.twin import BOTH, Twin
 from discreet.mechanisms.ops_network import OneNetworkSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.guarantees import PureDP

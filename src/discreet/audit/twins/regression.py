@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.audit import profiles
+from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases_regression import (
+from discreet.audit.cases.regression import (
     BALL,
     LINE,
     LINEAR,
@@ -26,7 +26,7 @@ from discreet.audit.cases_regression import (
     one_weight,
     walk,
 )
-from discreet.audit.twin import BOTH, Twin
+from discreet.audit.twins.twin import BOTH, Twin
 from discreet.mechanisms.regression_draw import ConcentratedRegression, DiffusedRegression, DirectRegression
 from discreet.sampling import exact
 
