@@ -28,20 +28,22 @@ LAYERS = {
     "tables": {"privacy", "families", "statistics", "shown"},
     "statistics": {"privacy", "families", "models", "tables"},
     "ledger": {"privacy", "receipts", "shown"},
+    # from the charge on: read, draw, record, in one place
+    "line": {"ledger", "receipts", "tables", "release", "release_json"},
     # what is right of the release is post-processing: of mechanisms it knows only the value they released
     "inference": {"privacy", "sampling", "families", "models", "mechanisms"},
     "report": {"privacy", "families", "models", "release"},
     "planning": {"privacy", "sampling", "families", "models", "mechanisms", "inference"},
 }
 # estimators take arrays instead of a table, and pay as privatise does
-LAYERS["learn"] = {*LAYERS["planning"], "ledger", "privatise", "receipts"}
+LAYERS["learn"] = {*LAYERS["planning"], "ledger", "line", "privatise", "receipts", "release_json"}
 # and here all meet
 LAYERS["cli"] = {
     *LAYERS,
     *("local", "tiers", "privatise", "receipts", "release", "release_files", "certificate", "place", "shown"),
 }
 # Left of the release: where private rows are read and budgets are spent.
-PRIVATE_SIDE = {"tables", "statistics", "ledger", "privatise", "local", "tiers", "chains", "learn"}
+PRIVATE_SIDE = {"tables", "statistics", "ledger", "line", "privatise", "local", "tiers", "chains", "learn"}
 PUBLIC_SIDE = [
     "release.py",
     "release_json.py",

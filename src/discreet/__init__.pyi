@@ -12,6 +12,7 @@ from discreet.families.normal_inverse_gamma import NormalInverseGamma as NormalI
 from discreet.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
 from discreet.families.normal_mean import NormalMean as NormalMean
 from discreet.ledger import Ledger as Ledger
+from discreet.line.after_charge import ChargeKept as ChargeKept
 from discreet.mechanisms.adassp import AdaSSP as AdaSSP
 from discreet.mechanisms.concentrated import ConcentratedPosterior as ConcentratedPosterior
 from discreet.mechanisms.continuous_exponential import ContinuousExponential as ContinuousExponential
@@ -77,7 +78,6 @@ from discreet.privacy.guarantee import NotProved as NotProved
 from discreet.privacy.guarantee import Relation as Relation
 from discreet.privacy.guarantee import Unreachable as Unreachable
 from discreet.privacy.profiles import ProfileGraph as ProfileGraph
-from discreet.privatise import ChargeKept as ChargeKept
 from discreet.privatise import privatise as privatise
 from discreet.receipts import LedgerError as LedgerError
 from discreet.release import Release as Release

@@ -6,20 +6,21 @@ import io
 import json
 import os
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet import __version__
+from discreet.line.after_charge import Form, blind, kept, release_once
+from discreet.line.forms import numbers
 from discreet.mcmc import run as chain
 from discreet.mcmc.checkpoint import Checkpoint, CheckpointError, settings
 from discreet.mcmc.plan import Plan, calibrate
 from discreet.place import new_file
 from discreet.privacy.filters import Overspent
 from discreet.privacy.serial import to_json
-from discreet.privatise import kept, pay, provenance
+from discreet.privatise import pay, provenance
 from discreet.receipts import LedgerError
 from discreet.sampling.source import SYSTEM
 from discreet.statistics.counts import counts
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from discreet.ledger import Ledger, Receipt
-    from discreet.mcmc.kernel import Kernel
+    from discreet.mcmc.kernel import Counts, Kernel
     from discreet.mcmc.run import Chains
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
+    from discreet.statistics.counted import Counted
     from discreet.statistics.counts import BoundedCounts
     from discreet.tables.table import Table
 
@@ -128,18 +130,27 @@ def run(
     rehearse(kernel, statistic.n)
     if checkpoint is not None:
         writable(plan, checkpoint)
+    form = written(plan, table, seeded=source is not None and source.seeded)
     receipt = paid(plan, statistic, ledger, scope=scope, charge_id=charge_id, note=note)
+    if checkpoint is None:
 
-    def work() -> Chains:
-        private = statistic.read().values
-        ledger.mark_computed(receipt.id)
-        return chain.run(plan, private, source=source, file=checkpoint, receipt=receipt.id)
+        def draw(counted: Counted) -> Chains:
+            return chain.run(plan, counted.values, source=source)
 
-    return released(table, statistic, receipt, kept(receipt, work))
+        made = release_once(ledger, receipt, statistic.read, draw, form)
+    else:
+        if receipt.computed:
+            raise LedgerError(f"charge {receipt.id!r} paid for another run: resume that one's checkpoint")
+        # the file is there before the ledger says so, and holds no state before it does
+        held = chain.begun(plan, source, checkpoint, receipt.id)
+        made = walked(
+            ledger, receipt, statistic, held, lambda x: chain.run(plan, x, source=source, file=held)
+        )
+    return released(table, statistic, receipt, made)
 
 
 def resume(table: Table, kernel: Kernel, checkpoint: str | Path, *, ledger: Ledger) -> ChainRelease:
-    """Make the steps that were paid for and not made yet; the ledger must hold the charge, computed.
+    """Make the steps that were paid for and not made yet; the ledger must hold the charge, for this file.
 
     The file is locked while a run holds it, so that of two processes only one goes on. A copy of the file
     continued elsewhere is a second release of the same steps and would have to be paid for: do not.
@@ -148,20 +159,22 @@ def resume(table: Table, kernel: Kernel, checkpoint: str | Path, *, ledger: Ledg
     held = Checkpoint.open(checkpoint)
     try:
         plan, name = chain.resumable(kernel, held), held.meta["receipt"]
-    finally:
+        receipt = receipt_of(ledger, name, promised(plan, statistic))
+    except BaseException:
         held.close()
+        raise
+    made = walked(ledger, receipt, statistic, held, lambda x: chain.resume(kernel, x, held))
+    return released(table, statistic, receipt, made)
+
+
+def receipt_of(ledger: Ledger, name: str, promise: Guarantee) -> Receipt:
+    """Find the charge that paid for a run."""
     receipt = ledger.receipt(name)
-    if not receipt.computed or receipt.guarantee != json.loads(
-        json.dumps(to_json(promised(plan, statistic)))
-    ):
+    if receipt.guarantee != json.loads(json.dumps(to_json(promise))):
         raise LedgerError(
             f"the ledger's charge {name!r} did not pay for this run; resume with its own ledger"
         )
-
-    def work() -> Chains:
-        return chain.resume(kernel, statistic.read().values, checkpoint)
-
-    return released(table, statistic, receipt, kept(receipt, work))
+    return receipt
 
 
 # ── before the charge ───────────────────────────────────────────────────────────────────────────────
@@ -234,7 +247,42 @@ def _instead(plan: Plan, fits: int) -> str:
     return f"{fits} step{'s' if fits > 1 else ''} would fit, or more at a higher temperature"
 
 
+def written(plan: Plan, table: Table, *, seeded: bool) -> Form[Chains, Chains]:
+    """Write all states of a run whose only record is the ledger."""
+    kernel, place = plan.kernel, provenance(table)
+    asked: dict[str, Any] = {"kernel": kernel.name, "labels": kernel.labels, "temperature": str(kernel.heat)}
+    asked |= {"steps": plan.steps, "chains": plan.chains, "seeded": seeded}
+    states = numbers({**asked, "schema_hash": place["schema_hash"], "selection": place["selection"]})
+    return Form(
+        lambda receipt, made: states.write(receipt, made.draws),
+        lambda bodies: chain.Chains(plan, states.load(bodies), seeded),
+    )
+
+
 # ── after the charge ────────────────────────────────────────────────────────────────────────────────
+
+
+def walked(
+    ledger: Ledger,
+    receipt: Receipt,
+    statistic: BoundedCounts,
+    held: Checkpoint,
+    walk: Callable[[Counts], Chains],
+) -> Chains:
+    """Claim the charge for a file, then read, then let the run write its states there as it goes.
+
+    The file is the record: what it holds has left, so it is bound to its charge before it holds a state.
+    """
+
+    def work() -> Chains:
+        try:
+            ledger.claim(receipt.id, held.run)
+            records = statistic.read().values
+            return blind(lambda: walk(records))
+        finally:
+            held.close()
+
+    return kept(receipt, work)
 
 
 def released(table: Table, statistic: BoundedCounts, receipt: Receipt, made: Chains) -> ChainRelease:
@@ -244,7 +292,7 @@ def released(table: Table, statistic: BoundedCounts, receipt: Receipt, made: Cha
         n=statistic.n,
         rows_per_unit=statistic.rows_per_unit,
         provenance=provenance(table),
-        receipt=replace(receipt, computed=True),
+        receipt=replace(receipt, computed=True, replay=False),
         version=__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=receipt.at,  # from before anything was read
     )

@@ -1,7 +1,7 @@
 """The straight line of the local model: a column of observations → randomised, one by one, and paid for.
 
 Everything happens where the observations live; only the released column leaves. An observation is released
-once: the set it belongs to has a public name, under which the ledger refuses a second release.
+once: the set it belongs to has a public name, under which the ledger keeps the only release.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.line.after_charge import release_once
+from discreet.line.forms import numbers
 from discreet.privacy.composition import repeat
-from discreet.privatise import kept, pay
-from discreet.receipts import LedgerError
+from discreet.privatise import pay
 from discreet.sampling import exact
 from discreet.sampling.source import SYSTEM
 from discreet.tables.observations import column_reader
@@ -65,7 +66,8 @@ def release_observations(
     graph, when all rows are of that one. That a row has none of the graph's is as secret as which it has:
     such a row leaves as a fresh draw from the released law of `unknown`, whatever was observed: hidden among
     the rows of that profile, and as well as they are from its neighbours. `observations` names the set for
-    good. A source with k rows in it loses kε: say so with `per_source`.
+    good: asked for again it gives what was released, and another mechanism for it is refused. A source with k
+    rows in it loses kε: say so with `per_source`.
     """
     if per_source < 1 or not observations.strip():
         raise ValueError("name the set of observations, and say how many rows one source has at most (≥ 1)")
@@ -73,21 +75,28 @@ def release_observations(
     own = graph.place(profile) if profile in graph.names else _stranger(graph, unknown)
     read = column_reader(data, (column,) if profile in graph.names else (column, profile))
     promise = repeat(mechanism.guarantee, per_source)
-    receipt = _paid(ledger, promise, observations, scope)
     bits = source or SYSTEM
+    asked = {"column": column, "profile": profile, "unknown": unknown, "seeded": bits.seeded}
+    form = numbers({**asked, **_described(mechanism)})
+    receipt = pay(ledger, (promise,), scope=scope, charge_id=charge_name(observations))
 
-    def compute() -> NDArray[np.int64]:
-        found = read()
+    def draw(found: dict[str, NDArray[Any]]) -> NDArray[np.uint32]:
         values = np.maximum(_places(found[column], graph.labels), 0)
         places = _profiles(found, graph, profile, values.size)
-        ledger.mark_computed(receipt.id)
         released = _randomised(mechanism, values, places, bits)
         nobody = places < 0
         released[nobody] = fresh(mechanism.outputs[own], int(nobody.sum()), bits)
-        return released
+        return released.astype(np.uint32)
 
-    released = kept(receipt, compute)
-    return LocalRelease(released, graph, promise, replace(receipt, computed=True), bits.seeded)
+    released = release_once(ledger, receipt, read, draw, form).astype(np.int64)
+    return LocalRelease(released, graph, promise, replace(receipt, computed=True, replay=False), bits.seeded)
+
+
+def _described(mechanism: ProfileMechanism) -> dict[str, Any]:
+    """Say which mechanism this is: its kind, its graph, and the laws that it releases."""
+    graph = mechanism.graph
+    laws = [[str(share) for share in law] for law in mechanism.outputs]
+    return {"mechanism": mechanism.name, "profiles": graph.names, "labels": graph.labels, "laws": laws}
 
 
 def _stranger(graph: ProfileGraph, unknown: str | None) -> int:
@@ -115,20 +124,6 @@ def fresh(law: Row, size: int, source: Source) -> NDArray[np.int64]:
 def charge_name(observations: str) -> str:
     """Return the charge's id: a set of observations is paid for, and released, once."""
     return f"observations: {observations}"
-
-
-def _paid(ledger: Ledger, promise: Guarantee, observations: str, scope: str | None) -> Receipt:
-    name = charge_name(observations)
-    try:
-        before = ledger.receipt(name)
-    except LedgerError:  # a new name; a ledger out of reach says so at the charge
-        return pay(ledger, (promise,), scope=scope, charge_id=name)
-    if before.computed:
-        raise LedgerError(
-            f"the observations {observations!r} were released before: no promise covers randomising the same "
-            "observation twice; release new observations under a new name"
-        )
-    return pay(ledger, (promise,), scope=scope, charge_id=name)
 
 
 def _profiles(

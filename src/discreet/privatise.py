@@ -1,16 +1,17 @@
-"""The straight line: bounded statistic → calibrated mechanism → CHARGE → read → release."""
+"""The straight line: bounded statistic → calibrated mechanism → CHARGE → read → draw → record → release."""
 
 from __future__ import annotations
 
 import inspect
 import uuid
-from dataclasses import fields, replace
-from datetime import UTC, datetime
+from dataclasses import fields
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
 from discreet.inference.draws import released
+from discreet.line.after_charge import ChargeKept, Interrupted, release_once
+from discreet.line.forms import one_release
 from discreet.mechanisms.calibration import shared
 from discreet.mechanisms.registry import MECHANISMS, OF_COUNTS, OF_FAMILIES, OF_REGRESSIONS
 from discreet.models.count_model import CountModel
@@ -20,39 +21,21 @@ from discreet.privacy.grouping import per_row
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved
 from discreet.privacy.serial import to_json
 from discreet.receipts import LedgerError
-from discreet.release import Release
 from discreet.release_json import canonical, plain
 from discreet.statistics import bounded
-from discreet.tables.errors import TableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from discreet.families.family import Family
     from discreet.ledger import Ledger, Receipt
+    from discreet.release import Release
     from discreet.sampling.source import Source
     from discreet.statistics import BoundedStatistic
+    from discreet.statistics.counted import Counted
     from discreet.tables.table import Table
 
-T = TypeVar("T")
-
-
-class ChargeKept(RuntimeError):  # noqa: N818 - what happened, in the user's words
-    """The charge was made and no release came of it; `receipt_id` names it. The cause is not shown: it may
-    quote rows.
-    """
-
-    def __init__(self, message: str, receipt_id: str) -> None:
-        super().__init__(message)
-        self.receipt_id = receipt_id
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C after the charge; `receipt_id` names it."""
-
-    def __init__(self, message: str, receipt_id: str) -> None:
-        super().__init__(message)
-        self.receipt_id = receipt_id
+__all__ = ["ChargeKept", "Interrupted", "pay", "privatise"]
 
 
 def privatise(
@@ -76,32 +59,26 @@ def privatise(
     charged is the mechanism's own guarantee or, where the budget does not admit that, the target. Without a
     mechanism it is the first of `offered(model)`: noise on the statistic, which pays once and is read freely.
 
-    The same `charge_id` again, with the same promise and scope, pays nothing: if no draw was ever made under
-    it (a crash, Ctrl-C, a failed read) the release is computed now; if one was, it is refused, since a second
-    draw is a second release, even if the first was lost. The ledger decides this in one transaction, just
-    before the draw, so of two processes with one id only one gets a release.
+    The same `charge_id` again, with the same question, promise and scope, pays nothing and gives the same
+    release, byte for byte: the ledger keeps it from the moment that it is drawn. If none was recorded under
+    it (a crash, Ctrl-C, a failed read) it is drawn now. Two processes with one id get one release.
     """
     kind = named(mechanism or offered(model)[0], model)
     statistic = bounded(table, model, target.relation, reads=kind.reads)
     ready = calibrated(kind, statistic, target, draws=draws, **options)
     own = promised(ready, statistic.rows_per_unit, target)
+    facts = {
+        "mechanism": getattr(ready, "one", ready).name,
+        "parameters": parameters(ready),
+        "theorem": ready.theorem,
+        "guarantee": own,
+        "target": target,
+        **shared_facts(statistic, source),
+    }
+    form = one_release(facts)
     receipt = pay(ledger, (own, target), scope=scope, charge_id=charge_id, note=note)
-    value = kept(receipt, lambda: computed(statistic, ready, ledger, receipt, source))
-    return Release(
-        value=value,
-        model=statistic.model,
-        mechanism=getattr(ready, "one", ready).name,
-        parameters=parameters(ready),
-        theorem=ready.theorem,
-        guarantee=own,
-        target=target,
-        n=statistic.n,
-        rows_per_unit=statistic.rows_per_unit,
-        version=__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        receipt=replace(receipt, computed=True),
-        seeded=source is not None and source.seeded,
-        **provenance(statistic.table),
+    return release_once(
+        ledger, receipt, statistic.read, lambda counted: drawn(statistic, ready, counted, source), form
     )
 
 
@@ -208,6 +185,18 @@ def parameters(ready: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401
     return tuple(sorted({**named, **several}.items()))
 
 
+def shared_facts(statistic: BoundedStatistic, source: Source | None) -> dict[str, Any]:
+    """Say what is public of any release of a table, before anything is paid or read."""
+    return {
+        "model": statistic.model,
+        "n": statistic.n,
+        "rows_per_unit": statistic.rows_per_unit,
+        "version": __version__,
+        "seeded": source is not None and source.seeded,
+        **provenance(statistic.table),
+    }
+
+
 # ── the charge ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -229,11 +218,6 @@ def pay(
             "whether the charge was made, and the same charge_id pays only once",
             name,
         ) from None
-    if receipt.computed:
-        raise LedgerError(
-            f"the release of charge {name!r} was computed before, and a second draw is a second release: "
-            "load the saved one, or choose another charge_id and pay again"
-        )
     return receipt
 
 
@@ -263,47 +247,8 @@ def _charged(
 # ── after the charge ────────────────────────────────────────────────────────────────────────────────
 
 
-def kept(receipt: Receipt, work: Callable[[], T]) -> T:
-    """Run what may touch private data; on failure name the charge, and let nothing of the cause through.
-
-    The new error is raised outside of the handlers, so that neither its context nor its traceback leads to
-    frames that hold private values.
-    """
-    try:
-        return work()
-    except KeyboardInterrupt:
-        failure: BaseException = Interrupted(f"interrupted: {_kept(receipt)}", receipt.id)
-    except TableError as error:  # holds nothing private
-        failure = ChargeKept(f"{error}; {_kept(receipt)}", receipt.id)
-    except LedgerError as error:  # refunded or claimed by another meanwhile, or out of reach
-        failure = ChargeKept(f"{error}; nothing was drawn here under charge {receipt.id!r}", receipt.id)
-    except Exception as error:  # noqa: BLE001 - whatever an engine raises may quote rows
-        kind = type(error).__name__
-        failure = ChargeKept(
-            f"reading failed with {kind}, whose own words are withheld because they may quote rows; "
-            f"{_kept(receipt)}",
-            receipt.id,
-        )
-    raise failure
-
-
-def _kept(receipt: Receipt) -> str:
-    return (
-        f"charge {receipt.id!r} is kept; once the cause is gone, privatise again with "
-        f"charge_id={receipt.id!r}, which pays nothing more if no release was computed"
-    )
-
-
-def computed(
-    statistic: BoundedStatistic,
-    ready: Any,  # noqa: ANN401
-    ledger: Ledger,
-    receipt: Receipt,
-    source: Source | None,
-) -> Any:  # noqa: ANN401 - NoisyRelease, NoisyCells or Draws
-    """Read, claim the charge for good, draw: whoever comes second under one charge id draws nothing."""
-    counted = statistic.read()
-    ledger.mark_computed(receipt.id)
+def drawn(statistic: BoundedStatistic, ready: Any, counted: Counted, source: Source | None) -> Any:  # noqa: ANN401
+    """Draw what is released: NoisyRelease, NoisyCells, a fit, moments or Draws."""
     count = {"count": counted.n} if statistic.relation is ADD_REMOVE else {}
     return released(
         ready.release(counted.values, source, **count), statistic.model, several=hasattr(ready, "q")

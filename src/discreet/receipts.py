@@ -40,7 +40,7 @@ def link(previous: str, position: int, body: str) -> str:
 @final
 @dataclass(frozen=True)
 class Entry:
-    """One row: a scope opened, a charge, a release marked as computed, or a refund."""
+    """One row: a scope opened, a charge, its release computed and kept, or a refund."""
 
     position: int
     kind: str
@@ -110,12 +110,42 @@ class Head:
     hash: str
 
 
-def checked(entries: Iterable[Entry], head: Head, scopes: Mapping[str, tuple[str, list[int]]]) -> Head:
-    """Walk the chain: every link, the head, every budget and every sum; raise at the first that is off."""
+@final
+@dataclass(frozen=True)
+class State:
+    """A scope as it stands: its budget as JSON, and its sums."""
+
+    budget: str
+    lanes: list[int]
+    full: bool  # the capacity is the one that every budget has
+    held: bool  # the budget's promise survives the sums
+
+
+def sealed(bodies: Mapping[str, bytes]) -> dict[str, str]:
+    """SHA-256 of each release of a charge, by name: what the chain keeps of them."""
+    return {name: hashlib.sha256(body).hexdigest() for name, body in bodies.items()}
+
+
+def unsealed(computed: Entry | None, bodies: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the releases of a charge if they are those that were recorded."""
+    if computed is None or computed.content.get("releases", {}) != sealed(bodies):
+        named = "without a charge" if computed is None else f"of charge {computed.id!r}"
+        raise TamperedError(f"a release {named} was added, changed or taken out since it was recorded")
+    return bodies
+
+
+def checked(
+    entries: Iterable[Entry],
+    head: Head,
+    scopes: Mapping[str, State],
+    kept: Iterable[tuple[str, dict[str, bytes]]],
+) -> Head:
+    """Walk the chain: every link, the head, budgets, sums and releases; raise at the first that is off."""
     walked = Head(0, GENESIS)
     opened: dict[str, str] = {}
     sums: dict[str, list[int]] = defaultdict(list)
     amounts: dict[str, Mapping[str, list[int]]] = defaultdict(dict)
+    computed: dict[str, Entry] = {}
     for entry in entries:
         _check_link(entry, walked)
         content = entry.content
@@ -123,6 +153,8 @@ def checked(entries: Iterable[Entry], head: Head, scopes: Mapping[str, tuple[str
             opened[entry.id] = canonical(content["budget"])
         if entry.kind == "charge":
             amounts[entry.id] = content["amounts"]
+        if content.get("releases"):
+            computed[entry.id] = entry
         sign = {"charge": 1, "refund": -1}.get(entry.kind, 0)
         for scope, price in amounts[entry.id].items() if sign else ():
             sums[scope] = [a + sign * b for a, b in zip_longest(sums[scope], price, fillvalue=0)]
@@ -133,6 +165,10 @@ def checked(entries: Iterable[Entry], head: Head, scopes: Mapping[str, tuple[str
             "entries were cut off, added or changed"
         )
     _check_scopes(scopes, opened, sums)
+    for name, bodies in kept:
+        unsealed(computed.pop(name, None), bodies)
+    for lost in computed.values():
+        unsealed(lost, {})
     return head
 
 
@@ -149,12 +185,16 @@ def _check_link(entry: Entry, before: Head) -> None:
 
 
 def _check_scopes(
-    scopes: Mapping[str, tuple[str, list[int]]], opened: Mapping[str, str], sums: Mapping[str, list[int]]
+    scopes: Mapping[str, State], opened: Mapping[str, str], sums: Mapping[str, list[int]]
 ) -> None:
     if set(scopes) != set(opened):
         raise TamperedError("scopes were added or taken out by hand")
-    for name, (budget, lanes) in scopes.items():
-        if budget != opened[name]:
+    for name, state in scopes.items():
+        if state.budget != opened[name]:
             raise TamperedError(f"the budget of scope {name!r} was changed")
-        if any(a != b for a, b in zip_longest(lanes, sums[name], fillvalue=0)):
+        if not state.full:
+            raise TamperedError(f"the capacity of scope {name!r} was changed")
+        if any(a != b for a, b in zip_longest(state.lanes, sums[name], fillvalue=0)):
             raise TamperedError(f"what scope {name!r} spent is not the sum of its charges")
+        if not state.held:
+            raise TamperedError(f"the charges of scope {name!r} are more than its budget holds")

@@ -271,41 +271,42 @@ _KINDS: dict[type, str] = {PerturbedFit: "perturbed_fit", NoisyMoments: "noisy_m
 # ── the release ─────────────────────────────────────────────────────────────────────────────────────
 
 
+PLAINLY = ("mechanism", "theorem", "n", "unit", "rows_per_unit", "schema_hash", "version", "seeded")
+
+
 def release_to_json(release: Release) -> Json:
-    plainly = (
-        "mechanism",
-        "theorem",
-        "n",
-        "unit",
-        "rows_per_unit",
-        "schema_hash",
-        "version",
-        "created",
-        "seeded",
-    )
+    paid = {"created": release.created, "receipt": release.receipt.to_json()}
+    return {**facts_to_json(vars(release)), **paid, "value": value_to_json(release.value)}
+
+
+def facts_to_json(facts: Mapping[str, Any]) -> Json:
+    """Write what is known of a release before it is paid for and read."""
     return {
-        **{name: getattr(release, name) for name in plainly},
-        "value": value_to_json(release.value),
-        "model": model_to_json(release.model),
-        "parameters": dict(release.parameters),
-        "guarantee": to_json(release.guarantee),
-        "target": to_json(release.target),
-        "columns": list(release.columns),
-        "selection": release.selection,
-        "schema": release.schema,
-        "receipt": release.receipt.to_json(),
+        **{name: facts[name] for name in PLAINLY},
+        "model": model_to_json(facts["model"]),
+        "parameters": dict(facts["parameters"]),
+        "guarantee": to_json(facts["guarantee"]),
+        "target": to_json(facts["target"]),
+        "columns": list(facts["columns"]),
+        "selection": facts["selection"],
+        "schema": json.loads(facts["schema_text"]),
     }
 
 
-def release_arguments(data: Mapping[str, Any]) -> Json:
-    """Turn the JSON of a release into the arguments that build it."""
-    model = model_from_json(data["model"])
-    kind = data["value"].get("kind")
+def value_from_json(data: Mapping[str, Any], model: Any) -> Any:  # noqa: ANN401
+    """Read a released value of a model back."""
+    kind = data.get("kind")
     if kind not in _VALUES:
         raise ValueError(f"unknown kind of released value {kind!r}; known: {', '.join(_VALUES)}")
+    return _VALUES[kind](data, model)
+
+
+def release_arguments(data: Mapping[str, Any], model: Model | None = None) -> Json:
+    """Turn the JSON of a release into the arguments that build it; a model at hand need not be built."""
+    known = model_from_json(data["model"]) if model is None else model
     rebuilt = {
-        "value": _VALUES[kind](data["value"], model),
-        "model": model,
+        "value": value_from_json(data["value"], known),
+        "model": known,
         "parameters": tuple(sorted(data["parameters"].items())),
         "guarantee": from_json(data["guarantee"]),
         "target": from_json(data["target"]),

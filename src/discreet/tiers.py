@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
+import secrets
 from typing import TYPE_CHECKING, Any, cast
 
-from discreet import __version__
 from discreet.families.family import Family
+from discreet.line.after_charge import release_once
+from discreet.line.forms import SALT, several_releases
 from discreet.mechanisms.tiered_statistics import TieredStatistics
 from discreet.privacy.grouping import per_row
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.words import in_words
-from discreet.privatise import kept, parameters, pay, promised, provenance
-from discreet.release import Release
+from discreet.privatise import parameters, pay, promised, shared_facts
 from discreet.release_json import plain
 from discreet.statistics import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from discreet.ledger import Ledger, Receipt
+    from discreet.ledger import Ledger
     from discreet.mechanisms.noisy_release import NoisyRelease
     from discreet.privacy.guarantee import Guarantee
+    from discreet.release import Release
     from discreet.sampling.source import Source
-    from discreet.statistics import BoundedStatistic
+    from discreet.statistics.counted import Counted
     from discreet.tables.table import Table
 
 
@@ -55,31 +55,28 @@ def privatise_tiers(
     own = {name: promised(ready.tiers[k], statistic.rows_per_unit, targets[name]) for name, k in tier.items()}
     innermost = min(tier, key=tier.__getitem__)
     promises = (own[innermost], targets[innermost])
+    shared, paid = shared_facts(statistic, source), _paid_for(innermost, own[innermost])
+    form = several_releases(
+        {
+            name: {
+                "mechanism": "noisy_statistics",
+                "parameters": _parameters(ready, tier, name),
+                "theorem": f"{ready.tiers[k].theorem}; {ready.theorem}; {paid}",
+                "guarantee": own[name],
+                "target": targets[name],
+                **shared,
+            }
+            for name, k in tier.items()
+        }
+    )
     receipt = pay(ledger, promises, scope=scope, charge_id=charge_id, note=note)
-    values = kept(receipt, lambda: _computed(statistic, ready, ledger, receipt, source))
-    shared: dict[str, Any] = {
-        "model": statistic.model,
-        "mechanism": "noisy_statistics",
-        "n": statistic.n,
-        "rows_per_unit": statistic.rows_per_unit,
-        "version": __version__,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "receipt": replace(receipt, computed=True),
-        "seeded": source is not None and source.seeded,
-        **provenance(statistic.table),
-    }
-    paid = _paid_for(innermost, own[innermost])
-    return {
-        name: Release(
-            value=values[k],
-            parameters=_parameters(ready, tier, name),
-            theorem=f"{ready.tiers[k].theorem}; {ready.theorem}; {paid}",
-            guarantee=own[name],
-            target=targets[name],
-            **shared,
-        )
-        for name, k in tier.items()
-    }
+
+    def draw(counted: Counted) -> dict[str, NoisyRelease]:
+        count = {"count": counted.n} if statistic.relation is ADD_REMOVE else {}
+        values = ready.release(counted.values, source, **count)
+        return {name: values[k] for name, k in tier.items()}
+
+    return release_once(ledger, receipt, statistic.read, draw, form)
 
 
 def _one_relation(model: Family, targets: Mapping[str, Guarantee]) -> Any:  # noqa: ANN401 - a Relation
@@ -94,24 +91,14 @@ def _one_relation(model: Family, targets: Mapping[str, Guarantee]) -> Any:  # no
     return relations.pop()
 
 
-def _computed(
-    statistic: BoundedStatistic,
-    ready: TieredStatistics,
-    ledger: Ledger,
-    receipt: Receipt,
-    source: Source | None,
-) -> tuple[NoisyRelease, ...]:
-    """Read, claim the charge for good, draw all tiers: as privatise does for one."""
-    counted = statistic.read()
-    ledger.mark_computed(receipt.id)
-    count = {"count": counted.n} if statistic.relation is ADD_REMOVE else {}
-    return ready.release(counted.values, source, **count)
-
-
 def _parameters(ready: TieredStatistics, tier: Mapping[str, int], name: str) -> tuple[tuple[str, Any], ...]:
-    """Name this audience's knobs, and every tier of the chain, innermost first."""
+    """Name this audience's knobs, and every tier of the chain, innermost first.
+
+    The ledger shows the digest of every tier: salted, lest an outer audience try values of an inner one.
+    """
     order = sorted(tier, key=tier.__getitem__)
-    chain = {"audience": name, "tiers": [[who, plain(ready.sigmas[tier[who]])] for who in order]}
+    chain: dict[str, Any] = {"audience": name, SALT: secrets.token_hex(16)}
+    chain["tiers"] = [[who, plain(ready.sigmas[tier[who]])] for who in order]
     return tuple(sorted({**dict(parameters(ready.tiers[tier[name]])), **chain}.items()))
 
 

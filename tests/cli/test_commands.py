@@ -48,7 +48,7 @@ def test_verify_finds_a_changed_row_and_a_strange_receipt(run, home, budget):
     connection = sqlite3.connect(home / "budget.db")
     (table,) = [
         name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")
-        if "body" in {row[1] for row in connection.execute(f"pragma table_info({name})")}
+        if {"body", "hash"} <= {row[1] for row in connection.execute(f"pragma table_info({name})")}
     ]  # fmt: skip
     for (name,) in connection.execute("select name from sqlite_master where type = 'trigger'").fetchall():
         connection.execute(f"drop trigger {name}")  # whoever can write the file can do that, too

@@ -266,9 +266,15 @@ def test_an_interrupt_while_reading_keeps_the_charge_says_so_and_is_code_4(run, 
     assert [entry["kind"] for entry in entries] == ["scope", "charge", "computed"]
 
 
-def test_a_charge_id_that_was_used_up_is_refused(run, budget):
+def test_a_charge_id_gives_its_release_again_and_no_other(run, budget):
     args = [*FIT, "--target", "pure:0.2", "--charge-id", "monday"]
     assert run(*args, "--out", "first").code == 0
-    done = run(*args, "--out", "second")
+    assert run(*args, "--out", "second").code == 0
+    first, second = (
+        json.loads(Path(out, "release.json").read_text())["release"] for out in ("first", "second")
+    )
+    assert first == second
+    assert Path("first/certificate.json").read_bytes() == Path("second/certificate.json").read_bytes()
+    done = run(*args, "--prior", "alpha=1,beta=2", "--out", "third")
     assert done.code == 2
-    assert "second draw is a second release" in done.err
+    assert "already gave another release (its model is not" in done.err

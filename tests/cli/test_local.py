@@ -73,9 +73,13 @@ def test_the_released_column_has_the_promised_law_and_nothing_else_leaves(run, u
 def test_the_same_observations_are_released_once(run, usage):
     assert local(run).code == 0
     again = local(run, out="s.csv")
-    assert again.code == 2
-    assert "released before" in again.err
-    assert local(run, out="s.csv", name="april").code == 0
+    assert again.code == 0, again.err
+    assert Path("s.csv").read_bytes() == Path("r.csv").read_bytes()
+    other = local(run, out="u.csv", epsilon="0.25")
+    assert other.code == 2
+    assert "already paid for" in other.err
+    assert local(run, out="v.csv", name="april").code == 0
+    assert Path("v.csv").read_bytes() != Path("r.csv").read_bytes()
     broke = local(run, out="t.csv", name="may")
     assert broke.code == 1
     assert "does not fit" in broke.err

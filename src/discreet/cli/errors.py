@@ -27,7 +27,7 @@ CODES = {
     "discreet.privacy.filters:Overspent": REFUSED,
     "discreet.privacy.guarantee:Unreachable": REFUSED,
     "discreet.privacy.guarantee:NotProved": REFUSED,
-    "discreet.privatise:ChargeKept": FAILED,
+    "discreet.line.after_charge:ChargeKept": FAILED,
     "discreet.tables.errors:TableError": FAILED,
     "discreet.tables.errors:MissingExtra": FAILED,
     "discreet.release:BrokenRelease": FAILED,

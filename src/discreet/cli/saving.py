@@ -72,11 +72,10 @@ def _asked(ledger: Ledger, name: str) -> str:
 
 
 def kept(receipt: Receipt) -> str:
-    if receipt.computed:
-        return f"charge {receipt.id!r} is kept and its release was drawn, but not saved"
+    state = "its release is in the ledger" if receipt.computed else "nothing was drawn"
     return (
-        f"charge {receipt.id!r} is kept and nothing was drawn: run it again with --charge-id {receipt.id!r}, "
-        "which pays nothing more"
+        f"charge {receipt.id!r} is kept and {state}: run it again with --charge-id {receipt.id!r}: it pays "
+        "nothing more and gives one and the same release"
     )
 
 

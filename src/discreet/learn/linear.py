@@ -97,8 +97,12 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             rows = np.column_stack([self._rows(x), answers(numbers[:, None])])
             return model.statistic(rows) if len(x) else np.zeros(model.units.size, np.int64)
 
-        self.released_ = self._paid(
-            ready.guarantee, target, encode, lambda value: ready.release(value, source, **count)
+        (self.released_,) = self._paid(
+            (ready.guarantee, target),
+            ready,
+            [model],
+            encode,
+            lambda value: [ready.release(value, source, **count)],
         )
         self.guarantee_, self.mechanism_, self.target_ = ready.guarantee, ready, target
         self.seeded_ = source.seeded

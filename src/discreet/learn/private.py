@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -10,10 +12,13 @@ from sklearn.base import BaseEstimator, clone
 
 from discreet.learn.declared import bits, one_answer_each, promise, read_columns, refuse_weights
 from discreet.ledger import Ledger
-from discreet.privatise import kept, pay
+from discreet.line.after_charge import blind, release_once
+from discreet.line.forms import values
+from discreet.privatise import parameters, pay
+from discreet.release_json import model_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -37,14 +42,19 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     scope: Any
     random_state: Any
     receipt_: Receipt | None
+    _charge_id: str | None = None
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None, **unknown: Any) -> Self:  # noqa: ANN401
+    def fit(self, X: ArrayLike, y: ArrayLike | None, *, charge_id: str | None = None, **unknown: Any) -> Self:  # noqa: ANN401
         """Learn from private records, once; every further fit is a further release.
 
         What is checked before the charge is public: parameters, shapes, types, names. sample_weight is
-        refused.
+        refused. The same `charge_id` again pays nothing and gives the same fit, whatever the records: the
+        ledger keeps what was drawn.
         """
         refuse_weights(unknown)
+        if charge_id is not None and self.ledger is None:
+            raise ValueError("charge_id names a charge in a ledger: give ledger= to the estimator")
+        self._charge_id = charge_id
         target = promise(self.target, self.epsilon, self.delta, self.relation)
         if y is None:
             raise ValueError(
@@ -59,22 +69,26 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     def _fit(self, x: Floats, y: Any, target: Guarantee, source: Source) -> None:  # noqa: ANN401
         """Calibrate, pay, draw, read; sets what ends in an underscore."""
 
-    def _paid(self, own: Guarantee, target: Guarantee, encode: Callable[[], S], draw: Callable[[S], T]) -> T:
-        """Charge durably, then encode the records, claim the charge, draw."""
+    def _paid(
+        self,
+        promises: tuple[Guarantee, ...],
+        ready: Any,  # noqa: ANN401 - the mechanism
+        models: Sequence[Any],
+        encode: Callable[[], S],
+        draw: Callable[[S], list[Any]],
+    ) -> list[Any]:
+        """Charge durably, then encode the records, draw one value for each model, and record them."""
         if self.ledger is None:
             self.receipt_ = None
             return quiet(lambda: draw(encode()))
         book = self.ledger if isinstance(self.ledger, Ledger) else Ledger.open(self.ledger)
         note = f"discreet.learn.{type(self).__name__}"
-        receipt = pay(book, (own, target), scope=self.scope, note=note)
-
-        def work() -> T:
-            encoded = encode()
-            book.mark_computed(receipt.id)
-            return draw(encoded)
-
-        self.receipt_ = receipt
-        return kept(receipt, work)
+        asked = {"estimator": note, "mechanism": dict(parameters(ready)), "n": ready.n}
+        form = values({**asked, "models": [model_to_json(model) for model in models]}, models)
+        receipt = pay(book, promises, scope=self.scope, charge_id=self._charge_id, note=note)
+        self.receipt_ = replace(receipt, computed=True, replay=False)
+        # an error while encoding may quote a record as one while drawing may
+        return release_once(book, receipt, lambda: blind(encode), draw, form)
 
     def _columns(self, X: ArrayLike) -> Floats:
         """Check rows to predict; what is missing among them counts as it did in fit."""
@@ -99,14 +113,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
 
 def quiet(work: Callable[[], T]) -> T:
-    """Run what touches private data; nothing of a failure's words or frames comes through."""
-    try:
-        return work()
-    except Exception as error:  # noqa: BLE001 - whatever was raised may quote a row
-        kind = type(error).__name__
-    raise RuntimeError(
-        f"fitting failed with {kind}, whose own words are withheld because they may quote rows"
-    )
+    """Run what touches private data; nothing of a failure or a warning comes through."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return blind(work)
 
 
 def array(values: ArrayLike) -> Any:  # noqa: ANN401

@@ -71,7 +71,7 @@ class PrivateRegression(PrivateEstimator):
             drawn = [m.release(v, source, **count) for m, v in zip(each, values, strict=True)]
             return [released(d, m, several=False) for d, m in zip(drawn, models, strict=True)]
 
-        self.released_: tuple[Any, ...] = tuple(self._paid(own, target, encode, draw))
+        self.released_: tuple[Any, ...] = tuple(self._paid((own, target), ready, models, encode, draw))
         self.guarantee_, self.mechanism_, self.target_ = own, ready, target
         self.seeded_, self._scale = source.seeded, scale
         return tuple(posterior(value) for value in self.released_)

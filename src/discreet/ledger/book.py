@@ -19,8 +19,10 @@ from discreet.ledger.store import (
     DoesNotFitError,
     Scope,
     Store,
+    all_kept,
     found,
     head_of,
+    kept,
     known_scope,
     rows,
     scope_names,
@@ -43,7 +45,7 @@ from discreet.receipts import (
 from discreet.shown import address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from discreet.privacy.filters import Spending
     from discreet.privacy.guarantee import Guarantee
@@ -153,11 +155,33 @@ class Ledger:
             )
         return Receipt.of(entry)
 
+    def record(self, receipt_id: str, bodies: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Keep what a charge paid for and mark it as computed, in one transaction; return what is kept.
+
+        Where another process was first, that is its release: one draw leaves, and ours is seen by nobody.
+        """
+        with self._store.writing(f"record the release of {receipt_id!r}") as book:
+            first = kept(book.connection, receipt_id)
+            if not first:
+                book.computed(_open_charge(book, receipt_id), bodies)
+        return first or dict(bodies)
+
     def mark_computed(self, receipt_id: str) -> None:
-        """Say, before it leaves, that the release of a charge exists: once only, and never refunded after."""
+        """Say, before it leaves, that a charge's release was made elsewhere: once, and no refund after."""
         with self._store.writing(f"mark {receipt_id!r} as computed") as book:
-            charge = _open_charge(book, receipt_id)
-            book.append("computed", charge.id, scopes=charge.content["scopes"])
+            book.computed(_open_charge(book, receipt_id), {})
+
+    def claim(self, receipt_id: str, run: str) -> None:
+        """Let one run, and no other, write what a charge paid for to a file of its own, state by state."""
+        with self._store.writing(f"claim {receipt_id!r}") as book:
+            before = book.find("computed", receipt_id)
+            if before is None and run:
+                book.computed(_open_charge(book, receipt_id), {}, run=run)
+            elif before is None or before.content.get("run", "") != run or before.content.get("releases"):
+                raise LedgerError(
+                    f"charge {receipt_id!r} did not pay for this run: resume the file of the run it paid "
+                    "for, with its own ledger, or pay under a new charge id"
+                )
 
     def refund(self, receipt_id: str, reason: str) -> Entry:
         """Give back a charge whose release was never computed; both stay on record."""
@@ -199,6 +223,18 @@ class Ledger:
             raise LedgerError(f"there is no charge {receipt_id!r}; history() lists them")
         return Receipt.of(entry, computed=computed)
 
+    def released(self, receipt_id: str) -> dict[str, bytes]:
+        """Give back the releases that a charge paid for, as they were drawn."""
+        with self._store.reading() as connection:
+            first = kept(connection, receipt_id)
+        if not first:
+            raise LedgerError(
+                f"the release of charge {receipt_id!r} is not kept here (it was never computed, or elsewhere "
+                "or by an older discreet), and a second draw is a second release: load the saved one, or "
+                "choose another charge_id and pay again"
+            )
+        return first
+
     def history(self, scope: str | None = None) -> tuple[Entry, ...]:
         """List everything that ever happened, or what touched one scope, oldest first."""
         with self._store.reading() as connection:
@@ -209,7 +245,7 @@ class Ledger:
         """Prove that the chain is whole, that it ends where it should, and that sums and receipts agree."""
         with self._store.reading() as connection:
             states = scope_states(connection)
-            head = checked(rows(connection), head_of(connection), states)
+            head = checked(rows(connection), head_of(connection), states, all_kept(connection))
             charged = {r.id for r in receipts if found(connection, "charge", r.id)}
         for receipt in receipts:
             if receipt.id not in charged:

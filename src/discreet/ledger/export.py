@@ -14,16 +14,16 @@ from discreet.shown import cell
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from discreet.receipts import Entry, Head
+    from discreet.receipts import Entry, Head, State
 
 FIELDS = ("position", "kind", "id", "at", "scopes", "guarantee", "amounts", "note", "previous", "hash")
 
 
-def as_json(entries: Sequence[Entry], head: Head, scopes: Mapping[str, tuple[str, list[int]]]) -> str:
+def as_json(entries: Sequence[Entry], head: Head, scopes: Mapping[str, State]) -> str:
     """Everything; a hash is the SHA-256 of the previous hash, the position and the body."""
     budgets = {
-        name: {"budget": json.loads(budget), "spent_units": lanes, "full": FULL}
-        for name, (budget, lanes) in scopes.items()
+        name: {"budget": json.loads(state.budget), "spent_units": state.lanes, "full": FULL}
+        for name, state in scopes.items()
     }
     document = {
         "head": {"entries": head.entries, "hash": head.hash},

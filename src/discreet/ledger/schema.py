@@ -1,4 +1,4 @@
-"""Where the ledger lives: three tables, the rules that the database itself keeps, and durable connections."""
+"""Where the ledger lives: four tables, the rules that the database itself keeps, and durable connections."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sqlalchemy import (
     Column,
     Engine,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -31,7 +32,8 @@ from discreet.receipts import LedgerError, LedgerUnavailableError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-VERSION = 1  # of this layout; a file of another one is refused
+VERSION = 2  # of this layout; a file of another one is refused
+OLDER = 1  # kept no releases; read as it is, and upgraded in place by the first write
 PATIENCE = 180  # seconds that a writer waits for its turn: SQLite is not fair to a crowd
 
 metadata = MetaData()
@@ -66,6 +68,13 @@ ENTRIES = Table(
     CheckConstraint("kind IN ('scope', 'charge', 'computed', 'refund')", name="discreet_known_kind"),
     UniqueConstraint("kind", "id", name="discreet_once"),
 )
+RELEASES = Table(
+    "discreet_releases",
+    metadata,
+    Column("id", String(200), primary_key=True),  # of the charge
+    Column("name", String(200), primary_key=True),  # which of its releases; "" where there is one
+    Column("body", LargeBinary, nullable=False),
+)
 
 
 _REFUSE = (
@@ -93,6 +102,8 @@ def _refuse(action: str, table: Table, condition: str = "true") -> None:
 _refuse("UPDATE", ENTRIES)
 _refuse("DELETE", ENTRIES)
 _refuse("DELETE", SCOPES)
+_refuse("UPDATE", RELEASES)
+_refuse("DELETE", RELEASES)
 _refuse("UPDATE", SCOPES, "NEW.name <> OLD.name OR NEW.budget <> OLD.budget OR NEW.capacity <> OLD.capacity")
 
 

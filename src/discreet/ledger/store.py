@@ -18,6 +18,8 @@ from discreet.ledger.amounts import FULL, Tariff
 from discreet.ledger.schema import (
     ENTRIES,
     LEDGER,
+    OLDER,
+    RELEASES,
     SCOPES,
     VERSION,
     connected,
@@ -33,13 +35,16 @@ from discreet.receipts import (
     Head,
     LedgerError,
     LedgerUnavailableError,
+    State,
     canonical,
     entry_after,
+    sealed,
+    unsealed,
 )
 from discreet.shown import address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import URL
 
@@ -61,6 +66,7 @@ _SPEND = (
     .returning(SCOPES.c.spent, SCOPES.c.others)
 )
 _SPEND_OTHERS = update(SCOPES).where(_SAME).values(others=bindparam("sums"))
+_KEPT = select(RELEASES.c.name, RELEASES.c.body).where(RELEASES.c.id == bindparam("an_id"))
 _SPENT = select(SCOPES.c.spent, SCOPES.c.others).where(_SAME)
 
 
@@ -114,8 +120,16 @@ class Book:
         if after != before:
             self.connection.execute(_SPEND_OTHERS, {**same, "sums": canonical(after)})
 
+    def computed(self, charge: Entry, bodies: Mapping[str, bytes], **more: object) -> None:
+        """Keep releases and say that they exist. When that was tells how long the work took: not written."""
+        kept = [{"id": charge.id, "name": name, "body": body} for name, body in bodies.items()]
+        if kept:
+            self.connection.execute(insert(RELEASES), kept)
+        said = {"at": charge.content["at"], "scopes": charge.content["scopes"], "releases": sealed(bodies)}
+        self.append("computed", charge.id, **said, **more)
+
     def append(self, kind: str, name: str, **content: object) -> Entry:
-        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        now = datetime.now(UTC).isoformat(timespec="seconds")
         position = self.head.entries + 1
         entry = entry_after(self.head.hash, position, {"kind": kind, "id": name, "at": now, **content})
         self.head = Head(position, entry.hash)
@@ -127,6 +141,24 @@ class Book:
 def found(connection: Connection, kind: str, name: str) -> Entry | None:
     row = connection.execute(_FIND, {"a_kind": kind, "an_id": name}).one_or_none()
     return None if row is None else Entry(**row._mapping)  # noqa: SLF001 - the documented way
+
+
+def kept(connection: Connection, name: str) -> dict[str, bytes]:
+    """Read the releases that a charge paid for, and prove that they are those that were drawn."""
+    entry = found(connection, "computed", name)
+    if entry is None or not entry.content.get("releases"):
+        return {}
+    stored = {row.name: bytes(row.body) for row in connection.execute(_KEPT, {"an_id": name})}
+    return unsealed(entry, stored)
+
+
+def all_kept(connection: Connection) -> Iterator[tuple[str, dict[str, bytes]]]:
+    """Stream the releases of every charge that has some, a charge at a time."""
+    if connection.execute(select(LEDGER.c.version)).scalar_one() == OLDER:
+        return
+    for (name,) in connection.execute(select(RELEASES.c.id).distinct()).all():
+        found_here = connection.execute(_KEPT, {"an_id": name})
+        yield name, {row.name: bytes(row.body) for row in found_here}
 
 
 @final
@@ -175,7 +207,7 @@ class Store:
             if not inspect(connection).has_table(LEDGER.name):
                 raise LedgerError(f"{self.name} holds no ledger; give a budget to start one")
             version = connection.execute(select(LEDGER.c.version)).scalar_one()
-        if version != VERSION:
+        if version not in {OLDER, VERSION}:
             raise LedgerError(
                 f"{self.name} is a ledger of format {version} and this discreet reads format {VERSION}; "
                 "open it with the version of discreet that wrote it, or export it there"
@@ -188,7 +220,10 @@ class Store:
         self._check_file()
         with self._guarded(doing), self.engine().begin() as connection:
             row = connection.execute(_LOCK).one()
-            if row.version != VERSION:
+            if row.version == OLDER:
+                metadata.create_all(connection, tables=[RELEASES])
+                connection.execute(update(LEDGER).values(version=VERSION))
+            elif row.version != VERSION:
                 raise LedgerError(f"{self.name} became a ledger of format {row.version}; open it again")
             yield Book(connection, Head(row.entries, row.head))
 
@@ -255,12 +290,13 @@ def state_of(connection: Connection, scope: Scope) -> Spending:
     return scope.tariff.spending(scope.tariff.joined(row.spent, json.loads(row.others)))
 
 
-def scope_states(connection: Connection) -> dict[str, tuple[str, list[int]]]:
-    """Read every scope's budget and sums, for proofs and exports."""
+def scope_states(connection: Connection) -> dict[str, State]:
+    """Read every scope's budget, capacity and sums, for proofs and exports."""
     states = {}
     for row in connection.execute(select(SCOPES).order_by(SCOPES.c.name)).all():
         tariff = Tariff.of(from_json(json.loads(row.budget)))
-        states[row.name] = (row.budget, list(tariff.joined(row.spent, json.loads(row.others))))
+        lanes = list(tariff.joined(row.spent, json.loads(row.others)))
+        states[row.name] = State(row.budget, lanes, row.capacity == FULL, tariff.holds(lanes))
     return states
 
 

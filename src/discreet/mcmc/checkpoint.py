@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import sqlite3
 import time
 from pathlib import Path
@@ -49,6 +50,7 @@ class Checkpoint:
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path, self._file, self._written = path, connection, time.monotonic()
+        self._closed = False
 
     @classmethod
     def create(cls, path: str | Path, meta: dict[str, Any]) -> Self:
@@ -58,7 +60,8 @@ class Checkpoint:
         made = cls(place, _opened(place))
         made._file.execute("CREATE TABLE rows (step INTEGER PRIMARY KEY, words INTEGER, states BLOB)")
         made._file.execute("CREATE TABLE meta (value TEXT)")
-        made._file.execute("INSERT INTO meta VALUES (?)", (json.dumps(meta),))
+        named = {**meta, "run": secrets.token_hex(16)}  # which of several runs under one charge this is
+        made._file.execute("INSERT INTO meta VALUES (?)", (json.dumps(named),))
         made._file.commit()
         return made
 
@@ -82,6 +85,11 @@ class Checkpoint:
         loaded: dict[str, Any] = json.loads(text)
         return loaded
 
+    @property
+    def run(self) -> str:
+        """What the ledger knows the run by; "" in files of older versions."""
+        return str(self.meta.get("run", ""))
+
     def add(self, step: int, words: int, states: State) -> None:
         """Append one state of every chain; written at most once a second."""
         blob = np.ascontiguousarray(states, dtype="<f8").tobytes()
@@ -103,8 +111,11 @@ class Checkpoint:
         return states, found[-1][1] if found else 0
 
     def close(self) -> None:
-        self._file.commit()
-        self._file.close()
+        """Write what is there and give the file back; asked again, do nothing."""
+        if not self._closed:
+            self._closed = True
+            self._file.commit()
+            self._file.close()
 
 
 def _opened(place: Path) -> sqlite3.Connection:

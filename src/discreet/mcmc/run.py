@@ -146,26 +146,33 @@ def run(
     counts: Counts,
     *,
     source: Source | None = None,
-    file: str | Path | None = None,
-    receipt: str = "",
+    file: str | Path | Checkpoint | None = None,
 ) -> Chains:
     """Make the planned steps on these counts. Pays nothing: discreet.chains.run charges first.
 
     Ctrl-C ends the run after the last whole step, and what was made is returned (and is in the file).
     """
-    seed = source.seed if isinstance(source, SeededSource) else None
     random: Source = Used(source) if isinstance(source, SeededSource) else source or SYSTEM
-    if random.seeded and seed is None and file is not None:
-        raise CheckpointError(
-            "a file can go on from a SeededSource or the system's; this seeded source is neither"
-        )
-    journal: Journal = Unwritten() if file is None else Checkpoint.create(file, settings(plan, seed, receipt))
+    if file is None:
+        journal: Journal = Unwritten()
+    else:
+        journal = file if isinstance(file, Checkpoint) else begun(plan, source, file)
     return _made(_Walk(plan, random, journal, []), counts, 0)
 
 
-def resume(kernel: Kernel, counts: Counts, file: str | Path) -> Chains:
+def begun(plan: Plan, source: Source | None, file: str | Path, receipt: str = "") -> Checkpoint:
+    """Start the file of a run: what is public of it, and no state yet."""
+    seed = source.seed if isinstance(source, SeededSource) else None
+    if source is not None and source.seeded and seed is None:
+        raise CheckpointError(
+            "a file can go on from a SeededSource or the system's; this seeded source is neither"
+        )
+    return Checkpoint.create(file, settings(plan, seed, receipt))
+
+
+def resume(kernel: Kernel, counts: Counts, file: str | Path | Checkpoint) -> Chains:
     """Go on where the file ends: with a seeded source bit for bit, else with fresh randomness."""
-    held = Checkpoint.open(file)
+    held = file if isinstance(file, Checkpoint) else Checkpoint.open(file)
     try:
         plan = resumable(kernel, held)
         rows, words = held.rows()
@@ -186,7 +193,7 @@ def resumable(kernel: Kernel, held: Checkpoint) -> Plan:
             "process; start a new run, or use a kernel whose state is all it needs"
         )
     plan = Plan(kernel, meta["steps"], meta["chains"])
-    if settings(plan, meta["seed"], meta["receipt"]) != meta:
+    if settings(plan, meta["seed"], meta["receipt"]) != {k: v for k, v in meta.items() if k != "run"}:
         raise CheckpointError(
             f"{held.path} was begun by another kernel or other settings, a {meta['name']} whose temperature, "
             f"target or walk are not those of this {kernel.name}: give the kernel as it was then"
