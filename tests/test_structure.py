@@ -19,7 +19,7 @@ LAYERS = {
     "models": {"privacy", "sampling", "families", "registry"},
     "mechanisms": {"privacy", "sampling", "families", "models", "registry"},
     # Markov steps that look at private statistics, each with its guarantee; budget and rows stay outside
-    "mcmc": {"privacy", "sampling", "families", "models", "mechanisms"},
+    "mcmc": {"privacy", "sampling", "families", "models", "mechanisms", "place"},
     "audit": {"privacy", "sampling", "families", "models", "mechanisms", "mcmc"},
     "datasets": set(),
     "experiments": {
@@ -27,7 +27,7 @@ LAYERS = {
     },
     "tables": {"privacy", "families", "statistics", "shown"},
     "statistics": {"privacy", "families", "models", "tables"},
-    "ledger": {"privacy", "receipts", "shown"},
+    "ledger": {"privacy", "receipts", "shown", "place"},
     # from the charge on: read, draw, record, in one place
     "line": {"ledger", "receipts", "tables", "release", "release_json"},
     # what is right of the release is post-processing: of mechanisms it knows only the value they released

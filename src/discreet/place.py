@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +63,31 @@ def new_file(path: str | Path) -> Path:
         os.replace(made / "room", target)  # noqa: PTH105 - as the save will do it
         target.unlink()
     return target
+
+
+def other_names(file: Path) -> str | None:
+    """Say why a file may have another name than this one, beside which SQLite's log of it would not lie.
+
+    SQLite keeps what was committed last in files beside the path that it was given. Under two names of one
+    file there are two such logs, and each writer sees, and keeps, its own alone.
+    """
+    if file.stat().st_nlink > 1:
+        return f"{address(file)} has more than one hard link: remove the others"
+    if file.is_mount() or str(file) in _mount_points():
+        return f"{address(file)} is mounted by itself: mount the folder that it lies in"
+    return None
+
+
+def _mount_points() -> set[str]:
+    """Read the mount points of this process, those of single files too; none where Linux does not tell."""
+    try:
+        lines = (
+            Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        )
+    except OSError:
+        return set()
+    places = (line.split(" ")[4] for line in lines)  # blanks and backslashes are written \\040, \\134
+    return {re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), place) for place in places}
 
 
 def _refuse_taken(target: Path, *, empty_folder: bool) -> None:

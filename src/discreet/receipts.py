@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -99,6 +99,50 @@ class Receipt:
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "scopes": list(self.scopes)}
+
+
+class Claim(Protocol):
+    """A release as somebody holds it: a receipt, and all that it says as the ledger would have kept it."""
+
+    @property
+    def receipt(self) -> Receipt: ...
+
+    @property
+    def body(self) -> bytes: ...
+
+
+def refuse_forged(receipt: Receipt, charged: Receipt | None) -> None:
+    """Hold every field of a receipt to the ledger's own; it may be from before its release was computed."""
+    if charged is None:
+        raise TamperedError(
+            f"the ledger has no charge {receipt.id!r}: it is older than the release, or another one"
+        )
+    said, held = receipt.to_json(), charged.to_json()
+    wrong = [name for name in held if name not in {"computed", "replay"} and said[name] != held[name]]
+    if wrong or (receipt.computed and not charged.computed):
+        raise TamperedError(
+            f"the ledger holds another charge {receipt.id!r} than this receipt: "
+            f"{', '.join(wrong) or 'computed'} differs"
+        )
+
+
+def refuse_changed(claim: Claim, kept: Mapping[str, bytes]) -> None:
+    """Hold a release to the bytes that its charge paid for."""
+    if not kept:
+        raise TamperedError(
+            f"the ledger keeps no release of charge {claim.receipt.id!r}, which an older discreet or another "
+            "program made: the receipt is right, and the values cannot be proved"
+        )
+    if claim.body not in kept.values():
+        wrong = min((_different(claim.body, body) for body in kept.values()), key=len)
+        raise TamperedError(
+            f"this is not the release that charge {claim.receipt.id!r} paid for: {', '.join(wrong)} differs"
+        )
+
+
+def _different(one: bytes, other: bytes) -> list[str]:
+    said, held = json.loads(one), json.loads(other)
+    return [name for name in sorted({*said, *held}) if said.get(name) != held.get(name)] or ["its text"]
 
 
 @final

@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Any, Self, final
 from discreet.certificate import certificate, in_words
 from discreet.inference.conjugate import posterior, reading_of
 from discreet.inference.inference_data import PUBLIC_SEED
-from discreet.release_files import BrokenRelease, explained, read_record, write_record, write_rest
-from discreet.release_json import release_arguments
+from discreet.release_files import (
+    BrokenRelease,
+    explained,
+    read_record,
+    refuse_other_certificate,
+    write_record,
+    write_rest,
+)
+from discreet.release_json import canonical, release_arguments, release_to_json
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
@@ -109,6 +116,11 @@ class Release:
         }
         return inference_data(self.posterior, self.model, draws=draws, source=source, facts=facts)
 
+    @property
+    def body(self) -> bytes:
+        """All of it in one text, as the ledger keeps it: `ledger.verify(release)` compares every byte."""
+        return canonical(release_to_json(self)).encode()
+
     def certificate(self) -> dict[str, Any]:
         """Say what is protected, promised, assumed, proved and not covered, as plain JSON."""
         return certificate(self)
@@ -133,9 +145,11 @@ class Release:
     def load(cls, folder: str | Path) -> Self:
         """Read a saved release and verify that its files belong together; hashes find accidents, not forgers.
 
-        Somebody who changes every file alike is found out by the ledger alone: verify(release.receipt).
+        Somebody who changes every file alike is found out by the ledger alone: verify(release).
         """
         home = Path(folder)
         released = read_record(home)
         with explained(home, released):
-            return cls(**release_arguments(released))
+            loaded = cls(**release_arguments(released))
+            refuse_other_certificate(home, loaded)
+        return loaded

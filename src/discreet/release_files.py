@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet import __version__
 from discreet.place import KEPT
 from discreet.release_json import digest, release_to_json
 from discreet.shown import address, json_text
@@ -114,6 +115,33 @@ def read_record(home: Path) -> dict[str, Any]:
     return released
 
 
+def refuse_other_certificate(home: Path, release: Release) -> None:
+    """Refuse a certificate that says anything else than the release, or of another version other facts."""
+    held, true = _read_json(home / CERTIFICATE), json.loads(json_text(release.certificate()))
+    if release.version != __version__:  # words may have changed since
+        held, true = ({name: _facts(said, name) for name in FACTS} for said in (held, true))
+    if held != true:
+        wrong = ", ".join(name for name in {**true, **held} if held.get(name) != true.get(name))
+        raise BrokenRelease(f"{home / CERTIFICATE} is not the certificate of this release: {wrong} differs")
+
+
+FACTS = {
+    "private": None,
+    "protected": ("unit", "relation", "rows_per_unit", "number_of_records"),
+    "promised": ("guarantee", "target"),
+    "mechanism": ("name", "parameters", "model"),
+    "receipt": None,
+    "schema": None,
+    "software": None,
+    "created": None,
+}
+
+
+def _facts(said: dict[str, Any], name: str) -> Any:  # noqa: ANN401 - JSON
+    part, chosen = said.get(name), FACTS[name]
+    return {key: part.get(key) for key in chosen} if chosen and isinstance(part, dict) else part
+
+
 def _write_json(path: Path, value: object) -> None:
     path.write_text(json_text(value, indent=2) + "\n", encoding="utf-8")
 
@@ -160,6 +188,8 @@ def explained(home: Path, released: dict[str, Any]) -> Iterator[None]:
         raise BrokenRelease(f"{said}{', '.join(wrong)} of the release is of another type than save writes")
     try:
         yield
+    except BrokenRelease:
+        raise
     except KeyError as error:
         problem = f"something in it lacks {error}"
     except Exception as error:  # noqa: BLE001 - whatever a constructor says of values that are public

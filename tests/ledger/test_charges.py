@@ -218,7 +218,7 @@ def test_exports_say_everything_and_nothing_else(place, opened, tmp_path):
     with ledger.export(tmp_path / "out.csv").open(newline="") as lines:
         table = list(csv.DictReader(lines))
     assert [row["kind"] for row in table] == ["scope", "charge", "computed"]
-    assert table[1]["note"] == '=1+1, "quoted", Zoë\n'
+    assert table[1]["note"] == '\'=1+1, "quoted", Zoë\n'
     assert table[1]["hash"] == document["entries"][1]["hash"] == receipt.hash
     # nothing but guarantees, names and the caller's words can be in there
     charge = set(ledger.history()[1].content)

@@ -115,7 +115,7 @@ def test_an_older_copy_put_back_is_found_by_a_receipt(tmp_path, opened, copy_of)
     shutil.copy(old, path)
     again = opened(path)
     again.verify()  # by itself an honest older ledger is whole
-    with pytest.raises(LedgerError, match="there is no charge"):
+    with pytest.raises(LedgerError, match="has no charge"):
         again.verify(receipt)
     with pytest.raises(LedgerUnavailableError, match="moved or replaced"):
         ledger.charge(PureDP(0.125))

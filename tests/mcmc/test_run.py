@@ -152,7 +152,7 @@ def test_what_the_file_holds(tmp_path):
     made = run(Plan(KERNEL["barker"], STEPS, 2), COUNTS, file=file)
     held = Checkpoint.open(file)
     assert set(held.meta) == {
-        "format", "kernel", "name", "labels", "steps", "chains", "guarantee", "seed", "receipt",
+        "format", "kernel", "name", "labels", "steps", "chains", "guarantee", "seed", "receipt", "run",
     }  # fmt: skip
     assert held.meta["seed"] is None
     rows, words = held.rows()

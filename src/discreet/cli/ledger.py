@@ -126,23 +126,27 @@ def history(where: o.Where, scope: Only = None, json: o.Json = False) -> None:
 def verify(
     where: o.Where,
     release: Annotated[
-        list[Path] | None, typer.Option(help="A saved release whose receipt must match.")
+        list[Path] | None, typer.Option(help="A saved release that the ledger must hold.")
     ] = None,
     json: o.Json = False,
 ) -> None:
     """Prove that no entry was changed, removed or reordered, and that the sums agree; exit code 3 if not.
+
+    A release must be, in every field, the one that its charge paid for, and its certificate must be its own;
+    its report and posterior.nc are readings that anybody can make again.
 
     \b
     Examples:
       discreet ledger verify budget.db
       discreet ledger verify budget.db --release smokers --release wards
     """
-    receipts = []
+    claims = []
     if release:
         from discreet.release import Release  # noqa: PLC0415
 
-        receipts = [Release.load(folder).receipt for folder in release]
-    head = opened_ledger(where).verify(*receipts)
+        claims = [Release.load(folder) for folder in release]
+    head = opened_ledger(where).verify(*claims)
+    receipts = [claim.receipt for claim in claims]
     if json:
         dump(
             {"whole": True, "entries": head.entries, "hash": head.hash, "receipts": [r.id for r in receipts]}

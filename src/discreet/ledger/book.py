@@ -20,10 +20,10 @@ from discreet.ledger.store import (
     Scope,
     Store,
     all_kept,
-    found,
     head_of,
     kept,
     known_scope,
+    receipt_of,
     rows,
     scope_names,
     scope_states,
@@ -41,6 +41,8 @@ from discreet.receipts import (
     TamperedError,
     canonical,
     checked,
+    refuse_changed,
+    refuse_forged,
 )
 from discreet.shown import address
 
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 
     from discreet.privacy.filters import Spending
     from discreet.privacy.guarantee import Guarantee
+    from discreet.receipts import Claim
 
 __all__ = [
     "Entry",
@@ -217,11 +220,10 @@ class Ledger:
     def receipt(self, receipt_id: str) -> Receipt:
         """Find the receipt of an earlier charge."""
         with self._store.reading() as connection:
-            entry = found(connection, "charge", receipt_id)
-            computed = found(connection, "computed", receipt_id) is not None
-        if entry is None:
+            receipt = receipt_of(connection, receipt_id)
+        if receipt is None:
             raise LedgerError(f"there is no charge {receipt_id!r}; history() lists them")
-        return Receipt.of(entry, computed=computed)
+        return receipt
 
     def released(self, receipt_id: str) -> dict[str, bytes]:
         """Give back the releases that a charge paid for, as they were drawn."""
@@ -241,19 +243,19 @@ class Ledger:
             entries = tuple(rows(connection))
         return entries if scope is None else tuple(e for e in entries if scope in e.content["scopes"])
 
-    def verify(self, *receipts: Receipt) -> Head:
-        """Prove that the chain is whole, that it ends where it should, and that sums and receipts agree."""
+    def verify(self, *claims: Receipt | Claim) -> Head:
+        """Prove that the chain is whole, that it ends where it should, and that sums and releases agree.
+
+        Receipts must be the ledger's in every field, and releases in every byte, too.
+        """
         with self._store.reading() as connection:
             states = scope_states(connection)
             head = checked(rows(connection), head_of(connection), states, all_kept(connection))
-            charged = {r.id for r in receipts if found(connection, "charge", r.id)}
-        for receipt in receipts:
-            if receipt.id not in charged:
-                raise TamperedError(
-                    f"the ledger has no charge {receipt.id!r}: it is older than the release, or another one"
-                )
-            if self.receipt(receipt.id).hash != receipt.hash:
-                raise TamperedError(f"the ledger holds another charge {receipt.id!r} than this receipt")
+            for claim in claims:
+                receipt = claim if isinstance(claim, Receipt) else claim.receipt
+                refuse_forged(receipt, receipt_of(connection, receipt.id))
+                if not isinstance(claim, Receipt):
+                    refuse_changed(claim, kept(connection, receipt.id))
         return head
 
     def export(self, path: str | Path) -> Path:

@@ -28,6 +28,7 @@ from discreet.ledger.schema import (
     refuse_inherited,
     write_ahead,
 )
+from discreet.place import other_names
 from discreet.privacy.serial import from_json
 from discreet.receipts import (
     GENESIS,
@@ -35,6 +36,7 @@ from discreet.receipts import (
     Head,
     LedgerError,
     LedgerUnavailableError,
+    Receipt,
     State,
     canonical,
     entry_after,
@@ -143,6 +145,13 @@ def found(connection: Connection, kind: str, name: str) -> Entry | None:
     return None if row is None else Entry(**row._mapping)  # noqa: SLF001 - the documented way
 
 
+def receipt_of(connection: Connection, name: str) -> Receipt | None:
+    """Read the receipt of a charge."""
+    entry = found(connection, "charge", name)
+    computed = found(connection, "computed", name) is not None
+    return None if entry is None else Receipt.of(entry, computed=computed)
+
+
 def kept(connection: Connection, name: str) -> dict[str, bytes]:
     """Read the releases that a charge paid for, and prove that they are those that were drawn."""
     entry = found(connection, "computed", name)
@@ -190,6 +199,7 @@ class Store:
 
     def create(self) -> None:
         """Lay out the tables unless they are there; processes may race to do it."""
+        self._refuse_shared()
         with self._guarded("create the ledger"):
             if self._file is not None:
                 write_ahead(self.engine())
@@ -203,6 +213,7 @@ class Store:
 
     def check(self) -> None:
         """Refuse what is no ledger, or one of another version."""
+        self._refuse_shared()
         with self.reading() as connection:
             if not inspect(connection).has_table(LEDGER.name):
                 raise LedgerError(f"{self.name} holds no ledger; give a budget to start one")
@@ -242,6 +253,12 @@ class Store:
             raise LedgerUnavailableError(
                 f"{self.name} was moved or replaced since it was opened; open it again"
             )
+        self._refuse_shared()
+
+    def _refuse_shared(self) -> None:
+        shared = other_names(self._file) if self._file is not None and self._file.exists() else None
+        if shared:
+            raise LedgerError(f"{shared}, or use PostgreSQL: a budget under two names is spent twice")
 
     @contextmanager
     def _guarded(self, doing: str) -> Iterator[None]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 
 from discreet.mcmc.fingerprint import CheckpointError, fingerprint
+from discreet.place import other_names
 from discreet.privacy.serial import to_json
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Checkpoint:
         place = Path(path)
         if not place.exists():
             raise CheckpointError(f"there is no checkpoint at {place}")
+        if shared := other_names(place.resolve()):
+            raise CheckpointError(f"{shared}; what a run wrote last lies beside one of them alone")
         found = cls(place, _opened(place))
         try:
             if found.meta.get("format") == FORMAT:
