@@ -41,11 +41,14 @@ def _session(address: str) -> Any:  # noqa: ANN401
     """Join or start a session that keeps its log to itself: the words of a failed task quote rows."""
     from pyspark.sql import SparkSession  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
 
+    from discreet.tables.spill import spill_folder  # noqa: PLC0415 - loaded on use, not for --help
+
     builder = SparkSession.builder.config("spark.log.level", "OFF")
     builder = builder.config("spark.ui.showConsoleProgress", "false")
     master = address.removeprefix(SPARK)
     if address.startswith(CONNECT):
         return builder.remote(address).getOrCreate()
+    builder = builder.config("spark.local.dir", str(spill_folder()))  # where the driver, and local[…], spill
     if master:
         builder = builder.master(master if master.startswith("local") else address)
     session = builder.getOrCreate()

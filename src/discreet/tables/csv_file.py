@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.shown import address as shown
 from discreet.tables.errors import TableError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class CsvFile:
         paths = (address,) if Path(address).exists() else tuple(sorted(glob.glob(address, recursive=True)))  # noqa: PTH207 - absolute patterns too
         headers = {_header(path) for path in paths}
         if len(headers) != 1:
-            raise TableError(f"{address!r} is no file, or files whose first lines differ")
+            raise TableError(f"{shown(address)!r} is no file, or files whose first lines differ")
         (header,) = headers
         names = [name for name in header if name]
         if not names or len(set(names)) != len(names):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-import uuid
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ from discreet.shown import address as shown
 from discreet.tables.csv_file import CsvFile
 from discreet.tables.errors import MissingExtra, TableError, guarded
 from discreet.tables.quiet import hush_spark
+from discreet.tables.spill import spill_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -85,7 +84,8 @@ def _from_address(address: str, table: str | None, columns: Iterable[str]) -> So
         _refuse_absent(address)
         name = _named(table)
         connection = guarded(
-            f"opening {shown(address)!r}", lambda: ibis.duckdb.connect(address, read_only=True)
+            f"opening {shown(address)!r}",
+            lambda: ibis.duckdb.connect(address, read_only=True, temp_directory=str(spill_folder())),
         )
         return Source(_table(connection, name), "duckdb").closing(connection)
     if table is not None:
@@ -138,9 +138,8 @@ def _refuse_absent(address: str) -> None:
 
 
 def _embedded() -> Any:  # noqa: ANN401
-    """Connect in memory; spill, if ever, to the temporary folder and not beside the user's files."""
-    spill = Path(tempfile.gettempdir()) / f"discreet-{uuid.uuid4().hex}"
-    connection = ibis.duckdb.connect(temp_directory=str(spill), preserve_insertion_order=False)
+    """Connect in memory; spill, if ever, to a private folder and not beside the user's files."""
+    connection = ibis.duckdb.connect(temp_directory=str(spill_folder()), preserve_insertion_order=False)
     connection.con.execute("set perfect_ht_threshold = 20")  # counts of up to 2^20 cells without hashing
     connection.con.execute("set parquet_metadata_cache = true")  # opening reads it, and so would each query
     return connection
