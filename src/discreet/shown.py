@@ -13,13 +13,13 @@ from unicodedata import category
 
 HIDDEN = "***"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:(?=/|[^\\]*@)")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/+[^\s'\"]*[^\s'\".,:;)]")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:(?:/+|[^\s'\"/@]*@)[^\s'\"]*[^\s'\".,:;)]")
 _NAMED = re.compile(
     r"(?i)((?:pass(?:word|wd|phrase|file|code)?|pwd|\w*token|\w*secret|\w*credentials?|\w*signature|sig"
     r"|(?:access|account|api|private|shared)[_-]?key)\s*=\s*)('[^']*'|\"[^\"]*\"|[^\s;&,'\")]+)"
 )
 # at the start of a cell, or where a reader with another separator would see one start
-_FORMULA = re.compile(r"^(?=\s*[=+\-@＝＋－＠]|[\t\r\n])|(?<=[;\t\r\n])(?=\s*[=+\-@＝＋－＠])")
+_FORMULA = re.compile(r"(?:^|(?<=;))(?=\s*[=+\-@＝＋－＠])")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 _JOINERS = "\u200c\u200d"  # Persian and emoji need them, and they move nothing
 
@@ -70,4 +70,4 @@ def json_text(value: object, **options: Any) -> str:  # noqa: ANN401 - those of 
 
 def cell(text: str) -> str:
     """Write a text so that no spreadsheet runs it: ' before what would start a formula; numbers stay."""
-    return text if _NUMBER.fullmatch(text) else _FORMULA.sub("'", text)
+    return text if _NUMBER.fullmatch(text) else _FORMULA.sub("'", visible(text))

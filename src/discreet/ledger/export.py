@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.ledger.amounts import FULL
 from discreet.receipts import canonical
-from discreet.shown import cell
+from discreet.shown import cell, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def as_json(entries: Sequence[Entry], head: Head, scopes: Mapping[str, State]) -
         "scopes": budgets,
         "entries": [{**entry.flat(), "body": entry.body} for entry in entries],
     }
-    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    return json_text(document, indent=1, sort_keys=True) + "\n"
 
 
 def as_csv(entries: Sequence[Entry]) -> str:

@@ -28,6 +28,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool
 
 from discreet.receipts import LedgerError, LedgerUnavailableError
+from discreet.shown import address
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -110,10 +111,7 @@ _refuse("UPDATE", SCOPES, "NEW.name <> OLD.name OR NEW.budget <> OLD.budget OR N
 def located(where: str | Path) -> URL:
     """Read a path or a URL; only engines whose locking is understood are accepted."""
     text = str(where)
-    try:
-        url = make_url(text) if "://" in text else URL.create("sqlite", database=text)
-    except (ArgumentError, ValueError):  # its words may quote a password
-        url = None
+    url = _url(text)
     if url is None or "@" in (url.host or ""):
         raise LedgerError(
             "this is not a path or a database URL; give e.g. budget.db, and write @ : / ? # % in a password "
@@ -127,6 +125,16 @@ def located(where: str | Path) -> URL:
     if url.database in {None, "", ":memory:"}:
         raise LedgerError("a ledger must outlive the process; give a file, e.g. budget.db")
     return url.set(database=str(Path(url.database or "").expanduser().resolve()))
+
+
+def _url(text: str) -> URL | None:
+    """Read an address; None for what is none, whose words may quote a password."""
+    if "://" not in text:  # and no file is named by a password
+        return URL.create("sqlite", database=text) if address(text) == text else None
+    try:
+        return make_url(text)
+    except (ArgumentError, ValueError):
+        return None
 
 
 def connected(url: URL) -> Engine:

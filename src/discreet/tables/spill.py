@@ -1,4 +1,4 @@
-"""Where an engine puts rows that memory does not hold: a private folder, gone with its process, however it ends.
+"""Where an engine puts rows that memory does not hold: a private folder that goes with its process.
 
 A folder is locked while its process lives. The system gives the lock back even if that was killed, so whoever
 opens the next folder finds those of the dead, and takes them away.
