@@ -75,6 +75,7 @@ def interrupted(run, monkeypatch):
         true = getattr(module, last)
 
         def stopped(*args, **options):
+            monkeypatch.setattr(module, last, true)
             made = true(*args, **options) if when == "after" else None
             signal.raise_signal(signal.SIGINT)
             return made if when == "after" else true(*args, **options)
@@ -93,13 +94,27 @@ def test_ctrl_c_before_the_charge_says_that_nothing_was_charged(interrupted, run
 
 
 @pytest.mark.parametrize("moment", ["after the charge", "after the draw"])
-def test_ctrl_c_after_the_charge_names_it(interrupted, home, run, budget, moment):
+def test_ctrl_c_after_the_charge_names_it_and_the_same_id_gives_the_release(interrupted, run, budget, moment):
     done = interrupted(moment, *OUT)
     assert done.code == 4
     assert "nothing was charged" not in done.err
     assert "charge 'monday' is kept" in done.err
+    assert "run it again with --charge-id 'monday', which pays nothing more" in done.err
+    assert not Path("r").exists()
+    assert (run(*OUT).code, run(*FIT, "--out", "s").code) == (0, 0)  # nobody presses Ctrl-C any more
     assert charges(run) == ["monday"]
-    assert not (home / "r").exists()
+    one, other = (json.loads(Path(folder, "release.json").read_text())["release"] for folder in "rs")
+    assert one == other
+
+
+def test_a_second_ctrl_c_while_the_ledger_is_asked_claims_nothing(interrupted, run, budget, monkeypatch):
+    def impatient(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.ledger.Ledger.receipt", impatient)
+    done = interrupted("after the draw", *OUT)
+    assert done.code == 4
+    assert "discreet ledger history says whether charge 'monday' was made" in done.err
 
 
 @pytest.mark.parametrize("moment", ["during the report", "while it is shown"])

@@ -174,15 +174,30 @@ def test_a_disk_that_fills_after_the_charge_keeps_the_record(run, home, budget, 
     assert Release.load(place / "r").receipt.id == "monday"
 
 
-def test_a_record_that_cannot_be_written_says_what_became_of_the_charge(run, home, budget, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
+def full(*_):
+    raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("discreet.release_files._write_json", full)
-    done = run(*FIT, "--out", "r")
+
+def test_a_record_that_cannot_be_written_is_not_lost(run, home, budget, monkeypatch):
+    with monkeypatch.context() as disk:
+        disk.setattr("discreet.release_files._write_json", full)
+        done = run(*FIT, "--out", "r")
     assert done.code == 3
-    assert "charge 'monday' is kept" in done.err
     assert "no space left on device" in done.err
+    assert "charge 'monday' is kept and its release is in the ledger" in done.err
+    assert run(*FIT, "--out", "r").code == 0
+    assert charges("budget.db") == ["monday"]
+
+
+def test_observations_that_cannot_be_written_are_not_lost(run, home, graph, monkeypatch):
+    with monkeypatch.context() as disk:
+        disk.setattr("discreet.cli.local.written", full)
+        done = run(*LOCAL, "--out", "r.csv")
+    assert done.code == 3
+    assert "run it again with --observations 'march', which pays nothing more" in done.err
+    assert (run(*LOCAL, "--out", "r.csv").code, run(*LOCAL, "--out", "s.csv").code) == (0, 0)
+    assert (home / "r.csv").read_bytes() == (home / "s.csv").read_bytes()
+    assert charges("local.db") == ["observations: march"]
 
 
 def test_an_extra_that_breaks_is_found_before_the_charge(run, home, budget, monkeypatch):

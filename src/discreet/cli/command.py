@@ -17,6 +17,7 @@ from discreet.cli.audit import audit
 from discreet.cli.demo import demo
 from discreet.cli.errors import (
     BAD_INPUT,
+    BEGUN,
     DONE,
     FAILED,
     INTERRUPTED,
@@ -76,6 +77,7 @@ class Discreet(TyperGroup):
     ] = ()  # as the user typed it: addresses among it are not repeated with their secrets
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - click's context, vendored by some versions of typer
+        BEGUN.set(None)
         try:
             return super().invoke(ctx)
         except (CLICK_ERROR, typer.Exit, typer.Abort):

@@ -10,6 +10,7 @@ import importlib
 import re
 import sys
 import traceback
+from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,10 +46,17 @@ HERE = {
 # How Python's names are typed here
 SPELLED = {
     r"\btable=…?": "--table",
-    r"\bprivatise again with charge_id='(.*?)'": r"run it again with --charge-id '\1'",
+    r"\bask again with charge_id=": "run it again with --charge-id ",
+    r"\bledger\.history\(\)": "discreet ledger history",
+    r"(?<!ledger\.)\bhistory\(\)": "discreet ledger history",
     r"\bcharge_id\b": "--charge-id",
+    r"--charge-id (['\"])observations: ": r"--observations \1",
     r"\bchoose another (?:name|place)": "choose another --out",
 }
+AGAIN = "to go on without paying again, run it again with --charge-id "
+BEGUN: ContextVar[str | None] = ContextVar(
+    "begun", default=None
+)  # the charge that a command is about to make
 NOTHING_YET = "interrupted: nothing was charged and nothing was released"
 HOME = str(Path(__file__).parent.parent)  # the package
 WITHHELD = "its own words are withheld, because they may quote rows; --debug shows where it happened"
@@ -74,7 +82,7 @@ def _is(error: BaseException, home: str) -> bool:
 def one_line(error: BaseException) -> str:
     """Say what happened; words of an error that this library did not raise are not repeated."""
     if isinstance(error, KeyboardInterrupt):
-        return plain(str(error)) or NOTHING_YET
+        return plain(str(error)) or unsure(BEGUN.get())
     if isinstance(error, OSError) and error.strerror and not ours(error):
         named = f" {address(error.filename)!r}" if error.filename else ""
         return f"cannot open{named}: {error.strerror.lower()}; check the path and its permissions"
@@ -95,6 +103,15 @@ def hidden(words: str, typed: Sequence[str]) -> str:
             for spelled in (value, repr(value)[1:-1], str(Path(value))):
                 words = words.replace(spelled, shown)
     return words
+
+
+def unsure(name: str | None) -> str:
+    """Say what is known of a charge without asking the ledger."""
+    if name is None:
+        return NOTHING_YET
+    return plain(
+        f"interrupted: discreet ledger history says whether charge {name!r} was made; {AGAIN}{name!r}"
+    )
 
 
 def ours(error: BaseException) -> bool:

@@ -12,7 +12,7 @@ import typer
 from discreet.cli import options as o
 from discreet.cli.job import Job, any_model_of, read_job, schema_of
 from discreet.cli.ledger import opened_ledger
-from discreet.cli.saving import answer, draws_to_save, honest, named, saved
+from discreet.cli.saving import answer, completed, draws_to_save, honest, named, recorded
 from discreet.cli.show import dump, note, waiting
 from discreet.cli.words import (
     COUNTED,
@@ -187,7 +187,8 @@ def released(job: Job) -> tuple[Release, Ledger, Path]:
                 **job.options,
             )
         note(f"charged {release.receipt.id}; writing {folder}")
-        saved({folder: release}, opened, folder, draws)
+        recorded({folder: release}, folder)
+    completed({folder: release}, opened, folder, draws)
     return release, opened, folder
 
 

@@ -10,7 +10,7 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.errors import NOTHING_YET, one_line, plain
+from discreet.cli.errors import BEGUN, NOTHING_YET, one_line, plain, unsure
 from discreet.cli.show import complain, dump
 
 if TYPE_CHECKING:
@@ -45,13 +45,12 @@ def draws_to_save() -> int:
 
 @contextmanager
 def honest(ledger: Ledger, name: str) -> Iterator[None]:
-    """Turn Ctrl-C into what the ledger knows of the charge."""
+    """Turn Ctrl-C, whenever it comes, into what the ledger knows of the charge."""
     from discreet.privatise import Interrupted  # noqa: PLC0415
 
+    BEGUN.set(name)
     try:
         yield
-    except Interrupted:
-        raise
     except KeyboardInterrupt:
         words = _asked(ledger, name)
     else:
@@ -64,8 +63,8 @@ def _asked(ledger: Ledger, name: str) -> str:
 
     try:
         receipt = ledger.receipt(name)
-    except LedgerUnavailableError:
-        return f"interrupted: discreet ledger history says whether charge {name!r} was made"
+    except (LedgerUnavailableError, KeyboardInterrupt):
+        return unsure(name)
     except LedgerError:  # there is none
         return NOTHING_YET
     return f"interrupted: {kept(receipt)}"
@@ -73,20 +72,26 @@ def _asked(ledger: Ledger, name: str) -> str:
 
 def kept(receipt: Receipt) -> str:
     state = "its release is in the ledger" if receipt.computed else "nothing was drawn"
-    return (
-        f"charge {receipt.id!r} is kept and {state}: run it again with --charge-id {receipt.id!r}: it pays "
-        "nothing more and gives one and the same release"
+    return plain(
+        f"charge {receipt.id!r} is kept and {state}: run it again with --charge-id {receipt.id!r}, which "
+        "pays nothing more and gives one and the same release"
     )
 
 
-def saved(made: Mapping[Path, Release], ledger: Ledger, place: Path, draws: int) -> None:
-    """Write all records, which Ctrl-C cannot stop, then the rest, which it can; one charge paid for all."""
-    from discreet.release_files import write_record, write_rest  # noqa: PLC0415 - loaded on use, not for --help
+def recorded(made: Mapping[Path, Release], place: Path) -> None:
+    """Write the records of releases that one charge paid for; Ctrl-C cannot stop it."""
+    from discreet.release_files import write_record  # noqa: PLC0415 - loaded on use, not for --help
 
-    receipt = next(iter(made.values())).receipt
-    with undisturbed(), lost_if_unwritten(receipt, place):
+    with undisturbed(), lost_if_unwritten(next(iter(made.values())).receipt, place):
         for folder, release in made.items():
             write_record(release, folder)
+
+
+def completed(made: Mapping[Path, Release], ledger: Ledger, place: Path, draws: int) -> None:
+    """Write the rest, which may take long; Ctrl-C can stop it."""
+    from discreet.release_files import write_rest  # noqa: PLC0415
+
+    receipt = next(iter(made.values())).receipt
     with told_if_stopped(receipt, place), spoken():
         for folder, release in made.items():
             write_rest(release, folder, draws=draws, ledger_view=_view(ledger, receipt))

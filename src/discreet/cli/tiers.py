@@ -14,7 +14,7 @@ from discreet.cli import options as o
 from discreet.cli.fit import opened_table
 from discreet.cli.job import Job, model_of, read_job, schema_of
 from discreet.cli.ledger import opened_ledger
-from discreet.cli.saving import answer, draws_to_save, honest, named, saved
+from discreet.cli.saving import answer, completed, draws_to_save, honest, named, recorded
 from discreet.cli.show import dump, say, table, waiting
 from discreet.cli.words import promise
 
@@ -130,7 +130,9 @@ def released(
                 charge_id=charge,
                 note=job.note,
             )
-        saved({folders[name]: one for name, one in made.items()}, opened, place, draws)
+        placed = {folders[name]: one for name, one in made.items()}
+        recorded(placed, place)
+    completed(placed, opened, place, draws)
     return made, opened, folders
 
 
