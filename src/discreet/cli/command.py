@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
@@ -190,4 +191,7 @@ app.command()(demo)
 
 def main() -> None:
     """Run the command line; the console script."""
-    app(prog_name="discreet")
+    try:
+        app(prog_name="discreet")
+    finally:  # all is said: Ctrl-C while Python ends must not change the code
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
