@@ -60,11 +60,14 @@ def encoded(rows):
 
 
 def expected(rows):
-    x, y = encoded(rows)
-    norm = np.maximum(np.sqrt(np.square(x).sum(axis=1)), 1.3)
-    q = np.trunc(x * (1.3 / norm)[:, None] / GRID).astype(np.int64)
-    q[np.square(q).sum(axis=1) > R * R] = 0
-    r = np.column_stack([q, np.full(len(q), A)]) * y[:, None]
+    x, sign = encoded(rows)
+    x = x / GRID
+    y = x * (R / np.maximum(np.sqrt(np.square(x).sum(axis=1)), R))[:, None]
+    q = np.floor(y + 0.5)
+    long = np.square(q).sum(axis=1) > R * R
+    q[long] = np.trunc(y[long] * (1 - (x.shape[1] + 8) * 2.0**-50))
+    q = q.astype(np.int64)
+    r = np.column_stack([q, np.full(len(q), A)]) * sign[:, None]
     d = r.shape[1]
     second = [int((r[:, i] * r[:, j]).sum()) for i in range(d) for j in range(i, d)]
     return np.array([*r.sum(axis=0).tolist(), *second])

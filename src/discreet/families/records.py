@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from discreet.families.family import Floats, Integers
 
 GRID_BITS = 15
-FAR = 2.0**500  # where infinity is put, so that norms stay finite
+FAR = 2.0**400  # steps of the grid: longer entries are put there, so that norms stay finite
+WIDE = 2**300  # a radius beyond it, or below its inverse, has steps that doubles cannot square
 LARGEST = 2**53  # integers that doubles hold exactly
 
 
@@ -117,23 +118,33 @@ class Ball:
             raise ValueError(f"grid must be a power of two, got {float(self.grid)}; e.g. 2**-10")
         if not 1 <= self.largest < 2**26:
             raise ValueError(f"grid {float(self.grid)} must divide the radius into 1 to 2^26 steps")
+        if not Fraction(1, WIDE) <= self.radius <= WIDE:
+            raise ValueError("norm or radius must lie within 2^±300; measure the columns in other units")
 
     @property
     def largest(self) -> int:
         """R = ⌊radius/g⌋, the largest norm."""
         return (self.radius / self.grid).__floor__()
 
+    @property
+    def reach(self) -> float:
+        """Where an entry that is longer is put."""
+        return float(self.grid) * FAR
+
     def integers(self, data: ArrayLike, columns: int) -> Integers:
-        """Shrink long rows, truncate toward zero, re-check Σq² ≤ R² in integers and zero the violators."""
+        """Shrink rows longer than R steps to R, round them; truncate those that then have Σq² > R².
+
+        So ‖q‖ ≥ ‖x‖/g − √d − 1 for every row inside, and Σq² ≤ R² for all: `tight` has the proof.
+        """
         x = numbers(data, dimensions=2)
         if x.shape[1] != columns:
             raise ValueError(f"a record has {columns} numbers, got rows of {x.shape[1]}")
-        limit = float(self.radius)
-        # contiguous, because the order in which numpy adds a row follows the layout
-        x = np.ascontiguousarray(np.clip(np.where(np.isnan(x), 0.0, x), -FAR, FAR))
-        norms = np.maximum(np.sqrt((x**2).sum(axis=1)), limit)
-        q = np.trunc(x * (limit / norms)[:, None] / float(self.grid)).astype(np.int64)
-        return np.where(((q**2).sum(axis=1) <= self.largest**2)[:, None], q, 0)
+        x = np.clip(np.where(np.isnan(x), 0.0, x), -self.reach, self.reach) / float(self.grid)
+        x = np.ascontiguousarray(x)  # because the order in which numpy adds a row follows the layout
+        y = x * (self.largest / np.maximum(np.sqrt((x**2).sum(axis=1)), self.largest))[:, None]
+        q = np.floor(y + 0.5)
+        fits = (q**2).sum(axis=1) <= self.largest**2
+        return np.where(fits[:, None], q, np.trunc(y * tight(columns))).astype(np.int64)
 
     def second_moments(self, q: Integers) -> Integers:
         """Return Σqqᵀ, packed; doubles (and so BLAS) are exact while n·R² < 2^53."""
@@ -143,3 +154,12 @@ class Ball:
         rows, columns = np.triu_indices(q.shape[1])
         packed: Integers = (x.T @ x)[rows, columns].astype(np.int64)
         return packed
+
+
+def tight(columns: int) -> float:
+    """Return t < 1 such that truncated rows fit: ‖y‖ ≤ R as computed implies ‖ty‖ ≤ R as it is.
+
+    The computed norm is above (1 − (d/2 + 2)u)‖x‖ in any order of summation, u = 2^-53, and a quotient and
+    two products are off by u each [Higham 2002, §3.1 and §4.2]; t = 1 − 8(d + 8)u.
+    """
+    return 1 - (columns + 8) * 2.0**-50

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.families.family import root_above
 from discreet.families.linear_regression import BayesianLinearRegression
+from discreet.families.records import FAR
 from discreet.learn.declared import Scale, norm_of
 from discreet.learn.private import PrivateEstimator, array
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
@@ -135,7 +136,8 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _rows(self, x: Floats) -> Floats:
         """Features of length at most 1, the constant last; what is missing is the middle."""
-        scaled = np.clip(np.nan_to_num(self._scale(x), nan=0.0), -1e100, 1e100) / self._length
+        with np.errstate(over="ignore"):  # a warning would tell that some record lies far out
+            scaled = np.clip(np.nan_to_num(self._scale(x), nan=0.0) / self._length, -FAR, FAR)
         short = scaled / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), 1.0)
         return np.column_stack([short, np.full((len(x), int(bool(self.intercept))), CONSTANT)])
 

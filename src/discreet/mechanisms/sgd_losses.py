@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.families.records import FAR, tight
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -65,10 +67,13 @@ def clipped(value: tuple[ArrayLike, ArrayLike], loss: Loss) -> tuple[Floats, Flo
     rows, answers = (np.nan_to_num(np.asarray(part, dtype=np.float64)) for part in value)
     if rows.ndim != 2 or answers.shape != rows.shape[:1]:
         raise ValueError("give a matrix with one row for each record, and one answer for each row")
-    with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.sqrt((rows * rows).sum(axis=1))
-    scale = np.where(lengths > loss.norm, loss.norm / np.where(lengths > 0, lengths, 1), 1.0) * (1 - 2.0**-50)
-    return np.ascontiguousarray(rows * scale[:, None]), np.clip(answers, -loss.largest, loss.largest)
+    unit = math.ldexp(0.5, math.frexp(loss.norm)[1])  # ≤ norm, so that squares neither vanish nor overflow
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = np.clip(rows / unit, -FAR, FAR)
+        most = loss.norm / unit
+        shrink = most / np.maximum(np.sqrt((scaled * scaled).sum(axis=1)), most) * tight(rows.shape[1])
+        short = np.ascontiguousarray(scaled * shrink[:, None] * unit)
+    return short, np.clip(answers, -loss.largest, loss.largest)
 
 
 def compiled(gradient: Any) -> bool:  # noqa: ANN401 - anything callable

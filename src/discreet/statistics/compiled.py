@@ -97,17 +97,20 @@ def squares(q: Floats, total: Floats) -> None:
 
 
 @kernel
-def to_ball(q: Floats, radius: float, per_step: float, largest: float) -> None:
+def to_ball(q: Floats, per_step: float, largest: float, tight: float) -> None:
     """Ball.integers in place, records side by side: the same operations in the same order, whole doubles."""
     width, n = q.shape
     shrink, norm = np.empty(n), np.zeros(n)
+    q *= per_step
     squares(q, shrink)
     for i in range(n):
-        shrink[i] = radius / max(np.sqrt(shrink[i]), radius)
+        shrink[i] = largest / max(np.sqrt(shrink[i]), largest)
     for j in range(width):
         for i in range(n):
-            q[j, i] = np.trunc(q[j, i] * shrink[i] * per_step)
-            norm[i] += q[j, i] * q[j, i]
-    for i in range(n):
-        if norm[i] > largest:
-            q[:, i] = 0.0
+            q[j, i] *= shrink[i]
+            rounded = np.floor(q[j, i] + 0.5)
+            norm[i] += rounded * rounded
+    for j in range(width):
+        for i in range(n):
+            rounded, truncated = np.floor(q[j, i] + 0.5), np.trunc(q[j, i] * tight)
+            q[j, i] = rounded if norm[i] <= largest * largest else truncated

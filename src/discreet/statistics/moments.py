@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.families.records import FAR, LARGEST, Ball, refuse_overflow
+from discreet.families.records import LARGEST, Ball, refuse_overflow, tight
 from discreet.statistics.counted import MOST_RECORDS, Counted
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row, selected
 from discreet.tables.schema import Bounded
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Query = Callable[[], Counted]
 
 BLOCK = 2**14  # rows of which some columns stay in the cache; BLAS takes so few in one thread
-ANY = (-FAR, FAR, 0.0)  # where infinity is put, so that norms stay finite
 WIDEST = 55  # columns of a remote engine: PostgreSQL returns at most 1664 sums
 SMALL = 2.0**-300  # smaller numbers are 0, because PostgreSQL refuses an underflowing square
 
@@ -61,17 +60,19 @@ def _sums(
     names = selected(table, width)
     refuse_overflow(n or MOST_RECORDS, ball.largest**2)
     if table.source.embedded and table.unit is None:
-        return _streamed(*_asstored(table, names), ball)
+        return _streamed(*_asstored(table, names, ball), ball)
     rows = clean_rows(table, names)
-    numbers = {f"x{i}": within(*as_number(rows[x], table.schema[x])) for i, x in enumerate(names)}
+    numbers = {f"x{i}": within(ball.reach, *as_number(rows[x], table.schema[x])) for i, x in enumerate(names)}
     rows = at_most(table, rows.mutate(**numbers), tuple(numbers)).select(*numbers)
     if table.source.embedded:
-        return _streamed(rows, [ANY] * width, ball)
+        return _streamed(rows, [anywhere(ball)] * width, ball)
     return _in_sql(table, rows, ball, width, n)
 
 
 # --- embedded: batches into BLAS ------------
-def _asstored(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[float, float, float]]]:
+def _asstored(
+    table: Table, names: tuple[str, ...], ball: Ball
+) -> tuple[Any, list[tuple[float, float, float]]]:
     """Take columns as they are where a clip to (lower, upper, missing) makes them clean: it is done here."""
     from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
 
@@ -81,7 +82,10 @@ def _asstored(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[flo
         table, tuple(rest.values()), {x: column for x, column in raw.items() if column is not None}
     )
     clean = {x: as_number(rows[name], table.schema[name])[0] for x, name in rest.items()}
-    clips = [ANY if x in rest else clip_of(table.schema[name]) for x, name in zip(raw, names, strict=True)]
+    clips = [
+        anywhere(ball) if x in rest else clip_of(table.schema[name], ball.reach)
+        for x, name in zip(raw, names, strict=True)
+    ]
     return rows.select(**{x: clean[x] if x in clean else rows[x] for x in raw}), clips
 
 
@@ -94,10 +98,15 @@ def stored(table: Table, name: str) -> Any | None:  # noqa: ANN401
     return None if column.type().is_decimal() else column.cast("float64")
 
 
-def clip_of(kind: Any) -> tuple[float, float, float]:  # noqa: ANN401 - Bounded
-    """(lower, upper, missing)"""
-    lower, upper, missing = np.clip([float(kind.lower), float(kind.upper), kind.elsewhere], -FAR, FAR)
+def clip_of(kind: Any, reach: float) -> tuple[float, float, float]:  # noqa: ANN401 - Bounded
+    """(lower, upper, missing), none of them beyond ±reach."""
+    lower, upper, missing = np.clip([float(kind.lower), float(kind.upper), kind.elsewhere], -reach, reach)
     return lower, upper, missing
+
+
+def anywhere(ball: Ball) -> tuple[float, float, float]:
+    """Return the clip that only keeps norms finite."""
+    return -ball.reach, ball.reach, 0.0
 
 
 def _streamed(
@@ -133,7 +142,7 @@ def clipped_block(
     q = np.empty((len(columns), len(columns[0])))
     for column, (lower, upper, missing), out in zip(columns, clips, q, strict=True):
         clip(column, lower, upper, missing, out)
-    to_ball(q, float(ball.radius), 1 / float(ball.grid), float(ball.largest**2))
+    to_ball(q, 1 / float(ball.grid), float(ball.largest), tight(len(columns)))
     return q
 
 
@@ -174,41 +183,37 @@ def refuse_width(width: int, ball: Ball) -> None:
 
 
 def clipped_rows(table: Table, rows: Any, ball: Ball, width: int, beside: tuple[str, ...] = ()) -> Any:  # noqa: ANN401
-    """Ball.integers in SQL: shrink long rows, truncate toward zero, re-check Σq² ≤ R², zero the violators.
-
-    Columns `beside` are carried along as they are.
-    """
-    from discreet.tables.numbers import double, truncated  # noqa: PLC0415
+    """Ball.integers in SQL, the same operations in the same order; columns `beside` come along."""
+    from discreet.tables.numbers import double, floor, truncated  # noqa: PLC0415
 
     def fence(stage: Any) -> Any:  # noqa: ANN401
         # PostgreSQL pulls nested selects up and computes a stage again for each use: 0.4 s became minutes
         return stage.limit(2**62) if table.source.engine == "postgres" else stage
 
-    limit, xs = double(float(ball.radius)), [f"x{i}" for i in range(width)]
-    stage = fence(rows.select(*beside, **{x: _not_small(rows[x]) for x in xs}))
+    limit, xs = double(ball.largest), [f"x{i}" for i in range(width)]
+    steps = {x: _not_small(rows[x]) / double(float(ball.grid)) for x in xs}
+    stage = fence(rows.select(*beside, **steps))
     stage = fence(stage.mutate(square=_numpy_sum([stage[x] * stage[x] for x in xs])))
     norm = stage.square.sqrt()
     stage = fence(stage.mutate(shrink=limit / (norm > limit).ifelse(norm, limit)).drop("square"))
-    grid = float(ball.grid)
-    stage = fence(
-        stage.select(*beside, **{f"q{i}": truncated(stage[x] * stage.shrink, grid) for i, x in enumerate(xs)})
-    )
-    inside = sum((stage[f"q{i}"] * stage[f"q{i}"] for i in range(1, width)), stage.q0 * stage.q0)
-    stage = fence(stage.mutate(inside=inside <= double(ball.largest**2)))
-    return fence(
-        stage.select(
-            *beside, **{f"q{i}": stage.inside.ifelse(stage[f"q{i}"], double(0)) for i in range(width)}
-        )
-    )
+    stage = fence(stage.select(*beside, **{x: stage[x] * stage.shrink for x in xs}))
+    stage = fence(stage.mutate(**{f"q{i}": floor(stage[x] + double(0.5)) for i, x in enumerate(xs)}))
+    square = sum((stage[f"q{i}"] * stage[f"q{i}"] for i in range(1, width)), stage.q0 * stage.q0)
+    stage = fence(stage.mutate(fits=square <= double(ball.largest**2)))
+    inside = {
+        f"q{i}": stage.fits.ifelse(stage[f"q{i}"], truncated(stage[x] * double(tight(width))))
+        for i, x in enumerate(xs)
+    }
+    return fence(stage.select(*beside, **inside))
 
 
-def within(x: Any, lower: float, upper: float) -> Any:  # noqa: ANN401
-    """Clip to ±2^500, where the schema's bounds do not, so that norms stay finite."""
-    if lower >= -FAR and upper <= FAR:
+def within(reach: float, x: Any, lower: float, upper: float) -> Any:  # noqa: ANN401
+    """Clip to ±reach, where the schema's bounds do not, so that norms stay finite."""
+    if lower >= -reach and upper <= reach:
         return x
     from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
 
-    far = double(FAR)
+    far = double(reach)
     return (x > far).ifelse(far, (x < -far).ifelse(-far, x))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.families.records import refuse_overflow
+from discreet.families.records import refuse_overflow, tight
 from discreet.models.signed_moments import constant_steps, length_square, moment_ball
 from discreet.statistics.counted import MOST_RECORDS, Counted
 from discreet.statistics.design import ANSWER, designed
@@ -97,7 +97,7 @@ class Scaled:
         column: Any = encoded.derived[name]
         ends: Any = encoded.schema[name]
         affine = column.slope, column.shift, float(ends.lower), float(ends.upper), TINY
-        return cls(np.array([*clip_of(kind), *affine]))
+        return cls(np.array([*clip_of(kind, np.inf), *affine]))
 
 
 def _streamed(rows: Any, scaled: list[Scaled | None], model: GeneralizedLinear) -> Query:  # noqa: ANN401
@@ -132,7 +132,7 @@ def signed_block(columns: list[Floats], scaled: Sequence[Scaled | None], model: 
             out[:] = column
         else:
             scale(column, how.settings, out)
-    to_ball(r[:width], float(ball.radius), 1 / float(ball.grid), float(ball.largest**2))
+    to_ball(r[:width], 1 / float(ball.grid), float(ball.largest), tight(width))
     r[width:] = float(constant_steps(model))
     r *= sign
     return r
