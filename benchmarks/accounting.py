@@ -11,6 +11,7 @@ from dp_accounting import GaussianDpEvent
 from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.rdp import RdpAccountant
+from sizes import sized
 
 from discreet.privacy import optimal
 from discreet.privacy.composition import compose, repeat
@@ -19,7 +20,7 @@ from discreet.privacy.guarantees import BoundedRange, GaussianDP, PureDP, ZeroCD
 DELTA = 1e-6
 
 
-def seconds(work, rounds=7):
+def seconds(work, rounds=sized(7, 1)):
     """Median of several rounds, caches emptied before each."""
     times = []
     for _ in range(rounds):

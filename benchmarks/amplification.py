@@ -9,6 +9,7 @@ import argparse
 import time
 
 import numpy as np
+from sizes import sized
 
 from discreet.mechanisms.diffusion import TieredGaussian
 from discreet.mechanisms.gaussian import Gaussian
@@ -38,7 +39,7 @@ def seconds(call):
     return time.process_time() - start
 
 
-def best(calls, times=3):
+def best(calls, times=sized(3, 1)):
     """Return the least of each, taken in turn."""
     return np.min([[seconds(call) for call in calls] for _ in range(times)], axis=0)
 
@@ -46,7 +47,7 @@ def best(calls, times=3):
 def training(steps):
     rng = np.random.default_rng(0)
     print(f"{'1000 steps a second':34s} {'ours':>8s} {'NumPy loop':>11s} {'ratio':>6s}")
-    for d in (3, 20, 100):
+    for d in sized((3, 20, 100), (3,)):
         rows, answers = rng.normal(size=(steps, d)) / np.sqrt(d), rng.choice([-1.0, 1.0], steps)
         made = NoisyProjectedSGD.calibrate(
             logistic_loss(norm=1.0), n=steps, dimension=d, target=TARGET, radius=4.0
@@ -62,19 +63,20 @@ def training(steps):
 
 def bounds(steps):
     print(f"\n{'seconds':50s}")
-    several = [Step(0.999, 1, 1 if t % 1000 == 7 else 0) for t in range(steps)]
+    several = [Step(0.999, 1, 1 if t % sized(1000, 10) == 7 else 0) for t in range(steps)]
     print(f"{f'iterate, {steps} steps, shifts among them':50s} {seconds(lambda: iterate(several)):8.2f}")
-    target = {"n": 30_000, "dimension": 20, "target": TARGET, "radius": 4.0}
+    records = sized(30_000, 100)
+    target = {"n": records, "dimension": 20, "target": TARGET, "radius": 4.0}
     for name, more in (
         ("public order", {}),
         ("5 passes", {"passes": 5}),
         ("secret order", {"secret_order": True}),
     ):
         took = seconds(lambda: NoisyProjectedSGD.calibrate(logistic_loss(norm=1.0), **target, **more))  # noqa: B023
-        print(f"{f'calibrate noisy SGD, 30 000 records, {name}':50s} {took:8.2f}", flush=True)
+        print(f"{f'calibrate noisy SGD, {records} records, {name}':50s} {took:8.2f}", flush=True)
 
 
-def tiers(size=100_000):
+def tiers(size=sized(100_000, 50)):
     values = np.arange(size)
     made = TieredGaussian.calibrate(targets=[GaussianDP(1), GaussianDP(0.5), GaussianDP(0.1)], sensitivity=1)
     one = Gaussian(1, made.sigmas[0])
@@ -84,7 +86,7 @@ def tiers(size=100_000):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=20_000)
+    parser.add_argument("--steps", type=int, default=sized(20_000, 50))
     given = parser.parse_args()
     training(given.steps)
     bounds(given.steps)

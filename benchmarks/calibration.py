@@ -10,12 +10,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sizes import sized
 
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
-from discreet.mechanisms import posterior
 from discreet.mechanisms.concentrated import ConcentratedPosterior
 from discreet.mechanisms.diffused import DiffusedPosterior
+from discreet.privacy import worst
 from discreet.privacy.certified import settle
 from discreet.privacy.divergences import beta_renyi
 from discreet.privacy.guarantees import ApproxDP, RenyiDP
@@ -27,12 +28,12 @@ TARGETS = {"RDP (2, 0.1)": RenyiDP.at(2, 0.1), "(1, 1e-6)": ApproxDP(1, 1e-6)}
 MECHANISMS = {"diffused": DiffusedPosterior, "concentrated": ConcentratedPosterior}
 
 
-def seconds(call: Callable[[], object], repeats: int = 5) -> float:
+def seconds(call: Callable[[], object], repeats: int = sized(5, 1)) -> float:
     """Best of a few runs, every memo emptied before each."""
     times = []
     for _ in range(repeats):
-        posterior._renyi.cache_clear()  # noqa: SLF001
-        posterior._delta.cache_clear()  # noqa: SLF001
+        worst._renyi.cache_clear()  # noqa: SLF001
+        worst._delta.cache_clear()  # noqa: SLF001
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
@@ -44,10 +45,10 @@ def one_divergence() -> object:
 
 
 def beta_rows() -> None:
-    unit = seconds(one_divergence, 50)
+    unit = seconds(one_divergence, sized(50, 1))
     print(f"\nBeta(6, 12); unit: one certified divergence, {1e6 * unit:.0f} µs")
     print(f"{'mechanism':14}{'target':16}{'n':>12}{'ms':>10}{'divergences':>14}")
-    for n in (100, 10**4, 10**6, 10**9):
+    for n in sized((100, 10**4, 10**6, 10**9), (100,)):
         for name, kind in MECHANISMS.items():
             for label, target in TARGETS.items():
                 took = seconds(lambda k=kind, t=target, n=n: k.calibrate(BetaBernoulli(6, 12), n=n, target=t))
@@ -57,7 +58,7 @@ def beta_rows() -> None:
 def dirichlet_rows() -> None:
     print("\nDirichlet, model and calibration in total; ratio to one pass for two entries (np.partition)")
     print(f"{'mechanism':14}{'target':16}{'d':>12}{'ms':>10}{'passes':>14}{'µs / category':>16}")
-    for d in (10**3, 10**4, 10**5, 10**6):
+    for d in sized((10**3, 10**4, 10**5, 10**6), (10,)):
         prior = np.random.default_rng(d).uniform(0.5, 3.0, d)
         scan = seconds(lambda p=prior: np.partition(p, 1)[:2])
         for name, kind in MECHANISMS.items():

@@ -19,6 +19,7 @@ import venv
 from pathlib import Path
 
 import numpy as np
+from sizes import sized
 
 from discreet.inference.hmm_labels import agreement
 from discreet.inference.hmm_noise_aware import NoisyEmissions, noisy_data
@@ -30,6 +31,7 @@ from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.source import SeededSource
 
 VALUES, STATES = (6, 40, 2, 2, 2), 10
+USUAL = sized((18, 72), (2, 5))  # chains, steps
 
 
 def world(chains, steps, records, seed=0):
@@ -54,11 +56,11 @@ def world(chains, steps, records, seed=0):
     return z.ravel(), np.concatenate(counts, axis=1), model.bind(sizes)
 
 
-def rate(work, seconds=2.0):
+def rate(work, seconds=sized(2.0, 0.0)):
     """Runs per CPU second"""
     work()
     times, begun = 0, time.process_time()
-    while time.process_time() - begun < seconds:
+    while not times or time.process_time() - begun < seconds:
         work()
         times += 1
     return times / (time.process_time() - begun)
@@ -138,7 +140,7 @@ def python_sweep(  # noqa: C901 - what one would write first
 # --- figures ------------
 def speed():
     print("sweeps per CPU second (θ, scores, states; goal 4000, and 50 at 100 times the cells)")
-    for chains, steps in ((18, 72), (57, 227), (180, 720)):
+    for chains, steps in (USUAL, *sized(((57, 227), (180, 720)), ())):
         for records in (1, 50):
             z, counts, model = world(chains, steps, records)
             ours = {
@@ -151,7 +153,7 @@ def speed():
 
 def written_by_hand():
     print("the same by what people write, sweeps per CPU second")
-    for chains, steps, seconds in ((18, 72, 2.0), (180, 720, 0.001)):
+    for chains, steps, seconds in ((*USUAL, sized(2.0, 0.0)), *sized(((180, 720, 0.001),), ())):
         z, counts, model = world(chains, steps, 50)
         rng, draws = np.random.default_rng(0), random.Random(0)
         arrays = rate(lambda: numpy_sweep(counts, z.copy(), chains, rng, model), seconds)  # noqa: B023
@@ -167,7 +169,7 @@ def peak():
 
 def noise_aware():
     print("noise-aware sweeps per CPU second (counts summed out by table; z, and two rounds of θ and λ)")
-    for chains, steps, scales in ((18, 72, (1, 10, 100)), (57, 227, (10,))):
+    for chains, steps, scales in ((*USUAL, (1, 10, 100)), *sized(((57, 227, (10,)),), ())):
         z, counts, model = world(chains, steps, 50)
         for scale in scales:
             release = noisy(model, counts, scale)
@@ -189,7 +191,7 @@ def noisy(model, counts, scale, seed=3):
 def accuracy():
     """Single precision against double, in nats of log-odds between states that could be drawn"""
     for records in (1, 50, 1000):
-        z, counts, model = world(18, 72, records)
+        z, counts, model = world(*USUAL, records)
         chain = chain_of(CountEmissions.of(model, counts), "ffbs", z)
         for _ in range(20):
             chain.sweep()
@@ -203,14 +205,14 @@ def accuracy():
 def mixing():
     print("effective draws of the log joint per CPU second, from the true states")
     for records in (1, 5, 50):
-        z, counts, model = world(18, 72, records)
+        z, counts, model = world(*USUAL, records)
         for path in ("ffbs", "collapsed"):
             chain, begun, joint = chain_of(CountEmissions.of(model, counts), path, z), time.process_time(), []
-            for _ in range(4000):
+            for _ in range(sized(4000, 20)):
                 chain.sweep()
                 joint.append(chain.log_joint())
             spent = time.process_time() - begun
-            effective = float(ess(np.array(joint[500:])[None]))
+            effective = float(ess(np.array(joint[sized(500, 5) :])[None]))
             print(f"  {records:3d} records a cell, {path}: {effective / spent:.0f}")
 
 
@@ -219,14 +221,14 @@ CASES = (("exact", None), ("naive", 10.0), ("naive", 1.0), ("noise_aware", 10.0)
 
 def starts():
     print("spread of the log joint over 8 chains (4 if noise-aware), and cells in their true state")
-    z, counts, model = world(18, 72, 50, seed=1)
+    z, counts, model = world(*USUAL, 50, seed=1)
     for name, epsilon in CASES:
         seen = counts if epsilon is None else model.by_cell(noisy(model, counts, 10 / epsilon).noisy)
         fresh = lambda: CountEmissions.of(model, np.maximum(seen, 0))  # noqa: E731, B023
         if name == "noise_aware":
             data = noisy_data(model, noisy(model, counts, 10 / epsilon))
             fresh = lambda: NoisyEmissions.of(model, data)  # noqa: E731, B023
-        many, sweeps = (4, 100) if name == "noise_aware" else (8, 200)
+        many, sweeps = sized((4, 100) if name == "noise_aware" else (8, 200), (1, 3))
         for how in ("one k-means++ start", "best of sixteen"):
             levels, right = [], []
             for seed in range(many):
@@ -248,7 +250,7 @@ PEERS = ("hmmlearn==0.3.3", "dynamax==1.0.3")
 
 def peers():
     """Both in an environment built for the occasion; one step each on the same data."""
-    z, counts, model = world(18, 72, 50)
+    z, counts, model = world(*USUAL, 50)
     chain = chain_of(CountEmissions.of(model, counts), "ffbs", z)
     chain.sweep()
     with tempfile.TemporaryDirectory() as folder:
@@ -257,7 +259,7 @@ def peers():
         python = place / "venv" / "bin" / "python"
         subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS], check=True)  # noqa: S603
         scores = chain.work["scores"][:, :STATES].astype(float)
-        np.savez(place / "data.npz", counts=counts, scores=scores, chains=18)
+        np.savez(place / "data.npz", counts=counts, scores=scores, chains=USUAL[0])
         script = Path(__file__).with_name("hmm_peers.py")
         out = subprocess.run([python, script, place / "data.npz"], check=True, capture_output=True, text=True)  # noqa: S603
     print("peers, CPU seconds a step on 1296 cells of about 50 records")

@@ -13,6 +13,7 @@ import sys
 import time
 
 import numpy as np
+from sizes import sized
 
 from discreet.inference import hmm
 from discreet.mechanisms.noisy_counts import NoisyCounts
@@ -30,8 +31,12 @@ CASES = (
     (1000, 1.0, ADD_REMOVE),  # n private
 )
 WATCHED = ((0, 0), (13, 3))  # cell, value among all
-LONG = {"chains": 1, "burn": 200, "sweeps": 1200, "keep": 600, "progress": False}
-LENGTH = {"noise_aware": LONG, "naive": LONG | {"burn": 100, "sweeps": 300, "keep": 300}}
+LONG = {
+    "chains": 1,
+    "progress": False,
+    **sized({"burn": 200, "sweeps": 1200, "keep": 600}, {"burn": 2, "sweeps": 8, "keep": 8}),
+}
+LENGTH = {"noise_aware": LONG, "naive": LONG | sized({"burn": 100, "sweeps": 300, "keep": 300}, {})}
 
 
 def world(rng, n):
@@ -78,7 +83,7 @@ def case(n, epsilon, relation, replicates):
 
 
 def main():
-    replicates, *chosen = [int(word) for word in sys.argv[1:]] or [200]
+    replicates, *chosen = [int(word) for word in sys.argv[1:]] or sized([200], [1, 0, 4])
     print(f"coverage of 90 % intervals, {replicates} replicates")
     for i in chosen or range(len(CASES)):
         case(*CASES[i], replicates)

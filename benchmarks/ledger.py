@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import psycopg
+from sizes import sized
 from sqlalchemy import insert, update
 
 from discreet.ledger import Ledger
@@ -24,9 +25,9 @@ from discreet.ledger.schema import ENTRIES, LEDGER, SCOPES
 from discreet.privacy.guarantees import ApproxDP, PureDP
 from discreet.receipts import entry_after
 
-TOTAL = int(os.environ.get("DISCREET_BENCH_CHARGES", "960"))  # shared by the processes of a run
-ROUNDS = 3  # in turn, so that a busy machine is busy for all
-PAST = 100_000
+TOTAL = int(os.environ.get("DISCREET_BENCH_CHARGES", sized("960", "4")))  # shared by the processes of a run
+ROUNDS = sized(3, 1)  # in turn, so that a busy machine is busy for all
+PAST = sized(100_000, 20)
 TINY = PureDP(Fraction(1, 10**9))
 BODY = "x" * 350  # the size of a charge's entry
 NUMBERS = itertools.count()
@@ -132,7 +133,7 @@ def past(fresh):
     looked for too."""
     young, old = Ledger.open(fresh(), PureDP(1)), with_past(fresh(), PAST)
     times = {young: [], old: []}
-    for index in range(400):
+    for index in range(sized(400, 3)):
         for ledger in (young, old):
             start = time.perf_counter()
             ledger.charge(TINY, charge_id=f"c{index}")
@@ -148,7 +149,7 @@ def past(fresh):
 
 def table(engine, fresh, bare):
     print(f"\n{engine}\nprocesses   bare/s   charges/s   bare ÷ charge   (ε, δ): charges/s   bare ÷ charge")
-    for processes in (1, 8, 32):
+    for processes in sized((1, 8, 32), (1, 2)):
         rounds = [
             (
                 many(processes, bare(fresh())),

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from sizes import TINY, sized
 from tables import NEEDED, ONE_THREAD
 
 import discreet as dc
@@ -26,7 +27,7 @@ from discreet.sampling.source import SeededSource
 
 EIGHT = dc.BayesianLinearRegression([0] * 8, (0.5 * np.eye(8)).tolist(), 4, 0.3, 2.5)
 POINTS = [(100, 0.1, 0), (1000, 0.1, 0), (1000, 1, 0), (10_000, 0.3, 0)]
-EPSILONS = (0.1, 0.3, 1, 3, 10)
+EPSILONS = sized((0.1, 0.3, 1, 3, 10), (1,))
 DELTA = 1e-5
 CONSTANT, RADIUS, GUESS = 0.5, 2, 1.5  # the intercept's column, the ball of (x, y), a guess of ‖w‖: public
 # Ranges of adults in clinical use, chosen without a look at the minima and maxima of these rows, which are
@@ -211,7 +212,7 @@ def covered(made, n, seed, related):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=sized(20, 1))
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--coverage", type=int, default=0)
     parser.add_argument("--related", action="store_true")
@@ -221,8 +222,10 @@ def main():
         n, *rest = given.point or [0]
         coverage(given.coverage, [(int(n), *rest)] if rest else POINTS, given.related)
         return
-    for task in TASKS:
+    for task in sized(list(TASKS), ["diabetes"]):
         run(task, given.seeds, given.peers)
+    if TINY:
+        coverage(1, [(50, 1, 0)], related=True)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sizes import TINY, sized
 
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
@@ -110,9 +111,9 @@ def outer(parts: list[np.ndarray]) -> np.ndarray:
 
 
 def steps(*, quick: bool) -> None:
-    repeats, size = (1, 40) if quick else (7, 200)
+    repeats, size = (1, sized(40, 2)) if quick else (7, 200)
     print(f"{'step':44s} {'private':>11s} {'plain':>11s} {'ratio':>7s}")
-    for d in (2, 10, 100):
+    for d in sized((2, 10, 100), (2,)):
         counts = np.random.default_rng(1).multinomial(1000, np.full(d, 1 / d))
         target = SimplexTarget(column="x", alpha=(1,) * d, truncation=min(LOWER, 0.5 / d))
         walk = SimplexWalk(WIDTH)
@@ -124,7 +125,7 @@ def steps(*, quick: bool) -> None:
         ):
             ours, theirs = private(kernel, counts), plain_accept(counts, rule)
             line(f"{kernel.name}, {d} categories", ours, theirs, size, repeats)
-    for shape, classes in (((2, 2), 2), ((2, 2, 2, 2, 2, 2), 3), ((6, 4), 3)):
+    for shape, classes in sized((((2, 2), 2), ((2, 2, 2, 2, 2, 2), 3), ((6, 4), 3)), (((2, 2), 2),)):
         model = Mixture(classes=classes, columns=tuple("abcdef"[: len(shape)]), shape=shape, truncation=LOWER)
         counts = np.random.default_rng(1).multinomial(1000, np.full(model.cells, 1 / model.cells))
         plain = plain_mixture(counts, shape, classes)
@@ -137,8 +138,8 @@ def steps(*, quick: bool) -> None:
             repeats,
         )
     model = Mixture(classes=2, columns=("a", "b"), shape=(2, 2), truncation=LOWER)
-    counts = np.array([250, 250, 250, 250])
-    released = AssignmentGibbs(model=model, records=1000, temperature=T)
+    counts = np.array([250, 250, 250, 250]) // sized(1, 50)
+    released = AssignmentGibbs(model=model, records=int(counts.sum()), temperature=T)
     line(
         "assignment_gibbs, 2 classes, 2×2, n 1000",
         private(released, counts),
@@ -157,7 +158,7 @@ def whole_runs(*, quick: bool) -> None:
     """What a budget buys: the same (4, 1e-6) for 4 chains, at three lengths."""
     print(f"\n{'4 Barker chains, (4, 1e-6)-DP, n 1000':44s} {'temperature':>12s} {'ESS':>6s} {'worst R̂':>9s}")
     target = SimplexTarget(column="x", alpha=(1, 1), truncation=LOWER)
-    for length in (50, 200) if quick else (50, 200, 800):
+    for length in sized((50, 200) if quick else (50, 200, 800), (5,)):
         kernel = calibrate(
             Barker(target=target, walk=SimplexWalk(0.15)), steps=length, target=ApproxDP(4, 1e-6)
         )
@@ -173,5 +174,5 @@ def whole_runs(*, quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    steps(quick="--quick" in sys.argv)
-    whole_runs(quick="--quick" in sys.argv)
+    steps(quick=TINY or "--quick" in sys.argv)
+    whole_runs(quick=TINY or "--quick" in sys.argv)

@@ -10,6 +10,7 @@ import os
 import time
 
 import numpy as np
+from sizes import sized
 
 from discreet.datasets import adult
 from discreet.inference import bayes_net
@@ -21,8 +22,8 @@ from discreet.models.naive_bayes import NaiveBayes
 from discreet.privacy.guarantees import PureDP
 from discreet.sampling.source import SeededSource
 
-ROUNDS = int(os.environ.get("DISCREET_BENCH_DATA_SETS", "500"))
-POINTS = ((100, 0.1), (1000, 0.1), (1000, 1.0), (10000, 0.3))
+ROUNDS = int(os.environ.get("DISCREET_BENCH_DATA_SETS", sized("500", "1")))
+POINTS = sized(((100, 0.1), (1000, 0.1), (1000, 1.0), (10000, 0.3)), ((100, 0.1),))
 SMALL = NaiveBayes("y", ("a", "b")).bind({"y": 2, "a": 3, "b": 2})
 CUTS = {
     "age": [20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70],
@@ -69,10 +70,11 @@ def records():
     data = adult("income", "split", *CUTS, *NAMES)
     codes = {name: np.searchsorted(cuts, data[name], side="right") for name, cuts in CUTS.items()}
     codes |= {name: np.unique(data[name], return_inverse=True)[1] for name in NAMES}  # Adult is public
-    y = (data["income"] == ">50K").astype(int)
-    features = np.stack(list(codes.values()), axis=1)
+    every = sized(1, 400)
+    y = (data["income"] == ">50K").astype(int)[::every]
+    features = np.stack(list(codes.values()), axis=1)[::every]
     sizes = {"income": 2} | {name: int(column.max()) + 1 for name, column in codes.items()}
-    return y, features, data["split"] == "train", NaiveBayes("income", tuple(codes)).bind(sizes)
+    return y, features, (data["split"] == "train")[::every], NaiveBayes("income", tuple(codes)).bind(sizes)
 
 
 def counted(model, y, features):
@@ -97,7 +99,7 @@ def predictions():
     told("exact counts", nb.exact(model, counts), y[~train], features[~train])
     known = CategoricalNB(min_categories=list(model.sizes[1:])).fit(features[train], y[train])
     print(f"  {'scikit-learn':<24} accuracy {known.score(features[~train], y[~train]):.4f}")
-    for epsilon in (0.01, 0.1, 1):
+    for epsilon in sized((0.01, 0.1, 1), (1,)):
         ready = NoisyCounts.calibrate(model, n=n, target=PureDP(epsilon))
         cells = ready.release(counts, SeededSource(1))
         for reading in ("noise_aware", "naive"):
@@ -121,11 +123,11 @@ def timing(model, cells):
         seeded=True,
     )
     start = time.perf_counter()
-    nb.read(cells, model, "noise_aware", draws=1000)
+    nb.read(cells, model, "noise_aware", draws=sized(1000, 4))
     ours = time.perf_counter() - start
     bayes_net.fit(same, network, chains=1, sweeps=8, burn=0, keep=8)  # compiles
     start = time.perf_counter()
-    gibbs = bayes_net.fit(same, network, chains=4, keep=250)
+    gibbs = bayes_net.fit(same, network, chains=4, keep=sized(250, 4), **sized({}, {"sweeps": 4, "burn": 2}))
     theirs = time.perf_counter() - start
     said = gibbs.diagnostics
     print(f"1000 independent draws of {model.size} cells: {ours:.2f} s, 1 ×")

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from sizes import sized
 
 from discreet.datasets import adult
 from discreet.inference.bayes_net import exact, fit, naive, noise_aware, posed, started
@@ -25,9 +26,13 @@ from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.source import SeededSource
 
 TRIANGLE = BayesianNetwork([("a", "b"), ("a", "c"), ("b", "c")]).bind({"a": 2, "b": 3, "c": 2})
-SETTINGS = [(100, 0.1), (1000, 0.1), (1000, 1.0), (10_000, 0.3)]
-REPLICATES, MIXTURES = 400, 400
-SWEEPS = {100: 2000, 1000: 1200, 10_000: 500}  # kept, after a third as many or half; two chains
+SETTINGS = sized([(100, 0.1), (1000, 0.1), (1000, 1.0), (10_000, 0.3)], [(100, 1.0)])
+REPLICATES = MIXTURES = sized(400, 2)
+SWEEPS = sized(
+    {100: 2000, 1000: 1200, 10_000: 500}, {100: 20}
+)  # kept, after a third as many or half; two chains
+
+SHORT = {"sweeps": 20, "keep": 10}
 
 
 def simulated(model, n, epsilon, source, rng):
@@ -57,7 +62,7 @@ def coverage():
         began, long = time.process_time(), {"chains": 2, "sweeps": SWEEPS[n], "burn": SWEEPS[n] // 3}
         for _ in range(REPLICATES):
             theta, cells = simulated(TRIANGLE, n, epsilon, source, rng)
-            together = fit(cells, TRIANGLE, **long, keep=500, source=source)
+            together = fit(cells, TRIANGLE, **long, keep=sized(500, 10), source=source)
             chains.append([together.diagnostics.r_hat, together.diagnostics.ess])
             readings = noise_aware(cells, TRIANGLE), together, naive(cells, TRIANGLE)
             found.append([covers(reading, TRIANGLE, theta) for reading in readings])
@@ -99,8 +104,10 @@ def mixtures():
         for _ in range(MIXTURES):
             truth = joints(rng.dirichlet([1, 1]), rng.dirichlet([1, 1], (2, 3)).reshape(2, 6))
             cells = mechanism.release(rng.multinomial(n, truth), source)
-            aware = fit_mixture(cells, LATENT, chains=2, source=source)
-            careless = fit_mixture(cells, LATENT, reading="naive", chains=2, sweeps=2000, source=source)
+            aware = fit_mixture(cells, LATENT, chains=2, source=source, **sized({}, SHORT))
+            careless = fit_mixture(
+                cells, LATENT, reading="naive", chains=2, sweeps=sized(2000, 20), source=source
+            )
             chains.append([aware.diagnostics.r_hat, aware.diagnostics.ess])
             found.append([inside(made, truth) for made in (aware, aware.best, careless)])
         told(n, epsilon, found, chains, began)
@@ -109,14 +116,14 @@ def mixtures():
 def mixing():
     print("one chain: sweeps a CPU second, and least ESS a CPU second with and without moves of many records")
     print(f"{'n':>7} {'ε':>5} {'sweeps/s':>9} {'ESS/s':>8} {'one by one':>11} {'ratio':>6}")
-    for n, epsilon in [*SETTINGS, (100_000, 0.3)]:
+    for n, epsilon in [*SETTINGS, *sized([(100_000, 0.3)], [])]:
         _, cells = simulated(TRIANGLE, n, epsilon, SeededSource(n + 1), np.random.default_rng(n))
         problem, _ = posed(cells, TRIANGLE)
         still = problem.noise._replace(reach=np.zeros(3, np.int64))
         rates = []
         for noise in (problem.noise, still):
             chain = Chain.begin(replace(problem, noise=noise), started(problem, cells, n, 1), 1)
-            sweeps = max(100, min(4000, 4_000_000 // n))
+            sweeps = sized(max(100, min(4000, 4_000_000 // n)), 8)
             chain.advance(sweeps // 4)
             draws, began = np.empty((1, sweeps, TRIANGLE.size)), time.process_time()
             for s in range(sweeps):
@@ -146,8 +153,8 @@ def coded():
     columns = adult(*ADULT.nodes, "split")
     codes = {name: np.unique(columns[name].astype(str), return_inverse=True) for name in ADULT.nodes}
     bound = ADULT.bind({name: len(levels) for name, (levels, _) in codes.items()})
-    train = columns["split"].astype(str) == "train"
-    return bound, *({name: c[mask] for name, (_, c) in codes.items()} for mask in (train, ~train))
+    train, every = columns["split"].astype(str) == "train", sized(1, 400)
+    return bound, *({name: c[mask][::every] for name, (_, c) in codes.items()} for mask in (train, ~train))
 
 
 def held_out():
@@ -160,13 +167,13 @@ def held_out():
     print(
         f"{'ε':>5} {'by table':>9} {'together':>9} {'naive':>9} {'one draw':>9} {'T':>6} {'R-hat':>6} CPU s"
     )
-    for epsilon in (0.1, 0.3, 1.0, 3.0):
+    for epsilon in sized((0.1, 0.3, 1.0, 3.0), (1.0,)):
         target, source = PureDP(epsilon), SeededSource(int(1000 * epsilon))
         cells = NoisyCounts.calibrate(model, n=n, target=target).release(counts, source)
         began = time.process_time()
         aware = noise_aware(cells, model)
         middle = time.process_time()
-        together = fit(cells, model, chains=2, sweeps=400, keep=100)
+        together = fit(cells, model, chains=2, sweeps=sized(400, 4), keep=sized(100, 4))
         took = middle - began, time.process_time() - middle
         one = OneNetworkSample.calibrate(model, n=n, target=target, truncation=0.002)
         draws = [model.split(one.release(counts, source)) for _ in range(3)]
@@ -185,14 +192,14 @@ def mixture():
     mixed = Mixture(components=4, features=names).bind({name: model.size_of[name] for name in names})
     flat = np.ravel_multi_index(tuple(train[name] for name in names), mixed.sizes)
     counts, n = np.bincount(flat, minlength=mixed.size), len(flat)
-    known = exact_mixture(counts, mixed, source=SeededSource(1), keep=100)
+    known = exact_mixture(counts, mixed, source=SeededSource(1), **sized({"keep": 100}, SHORT))
     print(f"mixture of 4 over {mixed.size} cells, n = {n}")
     print(f"known counts {known.log_likelihood(test).round(4)} modes {known.modes}")
-    for epsilon in (0.1, 1.0):
+    for epsilon in sized((0.1, 1.0), (1.0,)):
         cells = NoisyCounts.calibrate(mixed, n=n, target=PureDP(epsilon)).release(counts, SeededSource(2))
         for reading in ("noise_aware", "naive"):
             began = time.process_time()
-            made = fit_mixture(cells, mixed, reading=reading, keep=100)
+            made = fit_mixture(cells, mixed, reading=reading, **sized({"keep": 100}, SHORT))
             took = time.process_time() - began
             line = f"ε = {epsilon} {reading:12} {made.log_likelihood(test).round(4)} modes {made.modes}"
             print(f"{line} {took:.1f} CPU s", flush=True)

@@ -12,6 +12,7 @@ import time
 import numpy as np
 from scipy.special import betainc
 from scipy.stats import kstest
+from sizes import TINY
 
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.beta_binomial import BetaBinomial
@@ -166,6 +167,11 @@ def main():
                 coverage(replicates)
         return
     dirichlet(300, 3000, 4)  # compiles
+    if TINY:
+        private(1)
+        counts(1)
+        scalar(BetaBernoulli(2, 3), [3], 10, 10)
+        return
     for cells, records, scale in ((1000, 10_000, 4), (10_000, 100_000, 4), (100_000, 10**6, 4)):
         dirichlet(cells, records, scale)
     dirichlet(100_000, 10**5, 20)

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 from scipy.stats import kstest
+from sizes import TINY
 
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.matrices import unpack
@@ -151,6 +152,8 @@ def main():
         name, replicates = sys.argv[2], int(sys.argv[3])
         points = [(int(sys.argv[4]), float(sys.argv[5]))] if len(sys.argv) > 5 else POINTS
         coverage(name, replicates, points)
+    elif TINY:
+        coverage("gamma", 1, [(20, 1.0)])
     else:
         ratios()
 

@@ -19,6 +19,7 @@ from itertools import product
 
 import numpy as np
 from scipy.special import expit
+from sizes import TINY, sized
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
@@ -34,7 +35,9 @@ from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.guarantees import ApproxDP
 from discreet.sampling.source import SeededSource
 
-SIZES = ((10_000, 10), (50_000, 50), (50_000, 25), (25_000, 50), (45_000, 100), (400_000, 10))
+SIZES = sized(
+    ((10_000, 10), (50_000, 50), (50_000, 25), (25_000, 50), (45_000, 100), (400_000, 10)), ((100, 3),)
+)
 GRID = ((2_000, 5, 0.1), (2_000, 5, 0.3), (2_000, 5, 1), (20_000, 5, 0.1), (20_000, 20, 0.3), (500, 30, 1))
 ENOUGH = ((50_000, 5, 1), (50_000, 20, 1), (5_000, 5, 10), (5_000, 20, 10))  # n = 5·10⁴/ε
 ENOUGH += ((166_667, 5, 0.3), (166_667, 20, 0.3), (500_000, 5, 0.1), (500_000, 20, 0.1))
@@ -141,7 +144,7 @@ def errors(splits=20):
     x, y = load_breast_cancer(return_X_y=True)
     x, y = (x - x.mean(axis=0)) / x.std(axis=0) / np.sqrt(x.shape[1]), 2.0 * y - 1
     print("   ε   released fit   posterior mean   (standard error)")
-    for epsilon in (0.1, 0.3, 1, 3, 10):
+    for epsilon in sized((0.1, 0.3, 1, 3, 10), (1,)):
         model = regression(x.shape[1])
         found, wrong = calibrated(model, epsilon), []
         for split in range(splits):
@@ -156,6 +159,8 @@ def errors(splits=20):
 
 
 if __name__ == "__main__":
-    {"seconds": seconds, "coverage": coverage, "enough": enough, "errors": errors}[
-        sys.argv[1] if len(sys.argv) > 1 else "seconds"
-    ]()
+    parts = {"seconds": seconds, "coverage": coverage, "enough": enough, "errors": errors}
+    parts[sys.argv[1] if len(sys.argv) > 1 else "seconds"]()
+    if TINY:
+        coverage([("ball", (100, 3, 1))], 1)
+        errors(1)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+from sizes import sized
 from tables import best, scan
 
 import discreet as dc
@@ -27,7 +28,7 @@ from discreet.tables.table import Table
 
 XS = [f"x{j}" for j in range(10)]
 SCHEMA = {"y": Label([0, 1]), **{x: Bounded(-3, 3) for x in XS}}
-EPSILONS = (0.1, 0.3, 1, 3, 10)
+EPSILONS = sized((0.1, 0.3, 1, 3, 10), (1,))
 
 
 def speed(rows):
@@ -64,9 +65,9 @@ def coverage(worlds):
     """Shares of 90 % intervals that hold the truth, weights drawn from the prior; two designs."""
     print(f"\ncoverage of 90 % intervals, {worlds} worlds, radius 10: noise-aware, naive; width ÷ prior's")
     for kind in ("normal", "binary"):
-        for n, d in ((2000, 5), (20_000, 5), (50_000, 20)):
+        for n, d in sized(((2000, 5), (20_000, 5), (50_000, 20)), ((100, 3),)):
             model = bare(d - 1, norm=1, radius=10)
-            for epsilon in (0.1, 1, 10):
+            for epsilon in sized((0.1, 1, 10), (1,)):
                 made = PolynomialStatistics.calibrate(model, n=n, target=dc.ApproxDP(epsilon, 1e-5))
                 found = [covered(model, made, n, kind, seed) for seed in range(worlds)]
                 aware, naive, width = np.mean(found, axis=0)
@@ -120,9 +121,9 @@ def errors(seeds):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=lambda s: int(float(s)), default=5_000_000)
-    parser.add_argument("--coverage", type=int, default=0)
-    parser.add_argument("--errors", type=int, default=0)
+    parser.add_argument("--rows", type=lambda s: int(float(s)), default=sized(5_000_000, 1000))
+    parser.add_argument("--coverage", type=int, default=sized(0, 1))
+    parser.add_argument("--errors", type=int, default=sized(0, 1))
     given = parser.parse_args()
     speed(given.rows)
     if given.errors:

@@ -15,6 +15,7 @@ import venv
 from pathlib import Path
 
 import numpy as np
+from sizes import sized
 
 from discreet.mechanisms.profile import on_grid
 from discreet.mechanisms.profile_bits import SmoothOneBit
@@ -26,7 +27,7 @@ from discreet.mechanisms.profile_categorical import (
 )
 from discreet.privacy.profiles import ProfileGraph
 
-EPSILON, BULK = 1.0, 4_000_000
+EPSILON, BULK = 1.0, sized(4_000_000, 100)
 PEER = """
 import sys, time
 import cvxpy as cp, numpy as np
@@ -91,7 +92,7 @@ def peer(what, k, d):
 def programs(with_peers, large):
     print(f"{'program, chain, ε = 1':44s} {'variables':>9s} {'seconds':>8s} {'goal':>5s} {'cvxpy':>8s}")
     SmoothCategorical.solve(graph(3, 3), EPSILON)  # imports
-    for k, goal in ((20, ""), (80, 0.5), *(((400, 60),) if large else ())):
+    for k, goal in (*sized(((20, ""), (80, 0.5)), ((4, ""),)), *(((400, 60),) if large else ())):
         made = graph(k, k)
         took, solved = seconds(lambda made=made: SmoothCategorical.solve(made, EPSILON), 1 if k > 99 else 3)
         theirs = peer("keep", k, k) if with_peers else ("", "")
@@ -102,9 +103,9 @@ def programs(with_peers, large):
         floor = float(solved.kernels.keep)
         assert not with_peers or abs(floor - theirs[1]) < 1e-6, (floor, theirs)
     cases = [
-        ("expected corruption", "corruption", EXPECTED_CORRUPTION, 40, 40),
-        ("largest error", "largest", LARGEST_ERROR, 10, 20),
-        ("largest error", "largest", LARGEST_ERROR, 10, 50),
+        ("expected corruption", "corruption", EXPECTED_CORRUPTION, *sized((40, 40), (3, 3))),
+        ("largest error", "largest", LARGEST_ERROR, *sized((10, 20), (3, 3))),
+        ("largest error", "largest", LARGEST_ERROR, *sized((10, 50), (3, 4))),
     ]
     cases += [("largest error", "largest", LARGEST_ERROR, 10, 158)] if large else []
     for name, what, objective, k, d in cases:

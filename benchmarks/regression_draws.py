@@ -16,6 +16,7 @@ import time
 
 import numpy as np
 from scipy.special import expit
+from sizes import sized
 from sklearn.linear_model import LogisticRegression
 
 from discreet.experiments.glm_data import census
@@ -28,7 +29,7 @@ from discreet.privacy.guarantees import ApproxDP
 from discreet.sampling.source import SeededSource
 
 TARGET = ApproxDP(1, 1e-5)
-DRAWS = 60
+DRAWS = sized(60, 2)
 
 
 def simulated(n, d, seed=1, radius=10):
@@ -43,7 +44,7 @@ def simulated(n, d, seed=1, radius=10):
 
 
 def adult():
-    task = census()
+    task = census().thinned(sized(1, 400))
     return task.model, Records.of(task.model, task.features, task.answers)
 
 
@@ -66,7 +67,10 @@ def compile_all():
 
 def seconds():
     print(f"{'records':>9} {'d':>4} {'mechanism':>20} {'steps':>7} {'A, s':>8} {'fit, s':>8} {'ratio':>7}")
-    for model, records in (simulated(10_000, 10), simulated(50_000, 50), adult()):
+    for model, records in (
+        *(simulated(n, d) for n, d in sized(((10_000, 10), (50_000, 50)), ((100, 3),))),
+        adult(),
+    ):
         fit = fit_seconds(records)
         for kind in (TunedRegression, DiffusedRegression):
             draw = kind.calibrate(model, n=records.n, target=TARGET)
@@ -78,10 +82,10 @@ def seconds():
 
 def stopping():
     print(f"{'n':>7} {'d':>3} {'ε':>4} {'remembered':>10} {'steps':>6} {'ρ':>7} {'loss':>7} {'error':>7}")
-    for n, d in ((2000, 5), (10_000, 10)):
+    for n, d in sized(((2000, 5), (10_000, 10)), ((100, 3),)):
         model, records = simulated(n, d)
-        for epsilon in (0.3, 1, 3):
-            for remembered in (0.9, 0.75, 0.5, 0.25, 0.0625, 0.001):
+        for epsilon in sized((0.3, 1, 3), (1,)):
+            for remembered in sized((0.9, 0.75, 0.5, 0.25, 0.0625, 0.001), (0.5,)):
                 draw = TunedRegression.calibrate(
                     model, n=n, target=ApproxDP(epsilon, 1e-5), remembered=remembered
                 )
@@ -95,7 +99,7 @@ def stopping():
 
 def growth():
     print(f"{'n':>8} {'d':>4} {'steps':>7} {'s':>8} {'ns a record, column and step':>30}")
-    for n, d in ((1000, 10), (10_000, 10), (100_000, 10), (10_000, 30), (10_000, 100)):
+    for n, d in sized(((1000, 10), (10_000, 10), (100_000, 10), (10_000, 30), (10_000, 100)), ((100, 3),)):
         model, records = simulated(n, d)
         draw = TunedRegression.calibrate(model, n=n, target=TARGET)
         steps = LastIterate().run(draw).steps
@@ -105,4 +109,6 @@ def growth():
 
 if __name__ == "__main__":
     compile_all()
-    {"seconds": seconds, "stopping": stopping, "growth": growth}[(sys.argv[1:] or ["seconds"])[0]]()
+    parts = {"seconds": seconds, "stopping": stopping, "growth": growth}
+    for part in sys.argv[1:2] or sized(["seconds"], list(parts)):
+        parts[part]()

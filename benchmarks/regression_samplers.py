@@ -20,6 +20,7 @@ import time
 
 import numpy as np
 from scipy.special import expit, gammaln
+from sizes import sized
 from sklearn.linear_model import LogisticRegression
 
 from discreet.experiments.glm_data import census
@@ -47,7 +48,11 @@ def simulated(n, d, radius=10):
     return model, Records(rows, y)
 
 
-def indicators(n=45_000):
+def usual():
+    return [simulated(n, d) for n, d in sized(((1000, 5), (10_000, 10), (50_000, 50)), ((100, 3),))]
+
+
+def indicators(n=sized(45_000, 200)):
     """Eight columns of levels, some rare, and three numbers: what a census looks like at norm 1."""
     rng = np.random.default_rng(1)
     levels = (7, 16, 7, 14, 6, 5, 2, 40)
@@ -63,7 +68,7 @@ def indicators(n=45_000):
 
 
 def adult():
-    task = census()
+    task = census().thinned(sized(1, 400))
     return task.model, Records.of(task.model, task.features, task.answers)
 
 
@@ -99,7 +104,7 @@ def seconds(epsilon=1.0, names=("B", "C")):
     ways = {"B": regression_rejection, "C": regression_proximal}
     for way in ways.values():  # compiled before anything is timed
         way.draw(posterior(*simulated(100, 3)), SeededSource(0))
-    tasks = [simulated(1000, 5), simulated(10_000, 10), simulated(50_000, 50), indicators()]
+    tasks = [*usual(), *sized([indicators()], [])]
     for name in names:
         for model, records in tasks if name == "B" else tasks[:2]:
             row(f"{name} at ε={epsilon:g}", records, posterior(model, records, epsilon), ways[name])
@@ -107,11 +112,11 @@ def seconds(epsilon=1.0, names=("B", "C")):
 
 def growth():
     regression_rejection.draw(posterior(*simulated(100, 3)), SeededSource(0))
-    for n in (1000, 4000, 16_000, 64_000):
+    for n in sized((1000, 4000, 16_000, 64_000), ()):
         model, records = simulated(n, 10)
         row("B, growth in n", records, posterior(model, records), regression_rejection)
-    for d in (5, 10, 20, 40, 56):
-        model, records = simulated(20_000, d)
+    for d in sized((5, 10, 20, 40, 56), (3,)):
+        model, records = simulated(sized(20_000, 100), d)
         row("B, growth in d", records, posterior(model, records), regression_rejection)
 
 
@@ -125,13 +130,7 @@ def slow():
 
 
 def tight():
-    for model, records in (
-        simulated(1000, 5),
-        simulated(10_000, 10),
-        simulated(50_000, 50),
-        indicators(),
-        adult(),
-    ):
+    for model, records in (*usual(), indicators(), adult()):
         tilted = Tilted.plain(posterior(model, records))
         margins = tilted.rows @ tilted.anchor
         hessian = np.linalg.cholesky(tilted.hessian(tilted.anchor))
@@ -160,4 +159,6 @@ def cost(psi, r, root, factor):
 
 
 if __name__ == "__main__":
-    {"seconds": seconds, "growth": growth, "tight": tight, "slow": slow}[(sys.argv[1:] or ["seconds"])[0]]()
+    parts = {"seconds": seconds, "growth": growth, "tight": tight, "slow": slow}
+    for part in sys.argv[1:2] or sized(["seconds"], ["seconds", "growth", "tight"]):
+        parts[part]()

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sizes import sized
 
 from discreet.sampling import exact
 from discreet.sampling.source import SYSTEM
@@ -42,7 +43,7 @@ def against_numpy(size: int) -> list[Row]:
     for a, b in ((0.5, 0.5), (6.0, 12.0), (5e3, 7e3)):
         rows.append((f"beta({a:g}, {b:g})", size, lambda n, a=a, b=b: exact.beta(SYSTEM, a, b, n),
                      lambda n, a=a, b=b: rng.beta(a, b, n), 1))  # fmt: skip
-    for d, shape in ((3, 2.0), (32, 0.5), (1000, 1.5), (10**6, 0.5)):
+    for d, shape in ((3, 2.0), (32, 0.5), (1000, 1.5), (sized(10**6, 2000), 0.5)):
         alpha, count = np.full(d, shape), max(1, size // d)
         rows.append((f"dirichlet({shape:g}·1_{d})", count, lambda n, a=alpha: exact.dirichlet(SYSTEM, a, n),
                      lambda n, a=alpha: rng.dirichlet(a, n), d))  # fmt: skip
@@ -77,7 +78,8 @@ def alone(size: int) -> list[tuple[str, int, Draw]]:
          lambda n: exact.truncated_dirichlet(SYSTEM, [1, 3, 100], 0.05, n)),
         ("normal–inverse-gamma", size,
          lambda n: exact.normal_inverse_gamma(SYSTEM, 0, 1, 3, 2, n, 2.0**-20)),
-        ("inverse-Wishart 5 × 5", size // 1000, lambda n: exact.inverse_wishart(SYSTEM, 8, np.eye(5), n)),
+        ("inverse-Wishart 5 × 5", -(-size // 1000),
+         lambda n: exact.inverse_wishart(SYSTEM, 8, np.eye(5), n)),
         ("categorical of 1000", size, lambda n: exact.categorical(SYSTEM, np.linspace(0, 5, 1000), n)),
         ("bernoulli_exp(1/3)", size, lambda n: exact.bernoulli_exp(SYSTEM, 1 / 3, n)),
     ]  # fmt: skip
@@ -96,9 +98,14 @@ def compare(title: str, goal: str, rows: list[Row], repeats: int) -> None:
 
 def main() -> None:
     quick = "--quick" in sys.argv
-    size = 10**5 if quick else 10**6
+    size = sized(10**5 if quick else 10**6, 1000)
     compare("numpy (unsafe)", "ratio ≥ 0.2", against_numpy(size), 3)
-    compare("OpenDP (same law)", "ratio ≥ 10", against_opendp((10**4,) if quick else (10**5, 10**6)), 3)
+    compare(
+        "OpenDP (same law)",
+        "ratio ≥ 10",
+        against_opendp(sized((10**4,) if quick else (10**5, 10**6), (10,))),
+        3,
+    )
     print(f"\n{'ours alone':38} {'ours /s':>10}")
     for name, count, draw in alone(size // 5):
         draw(min(count, 300))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+from sizes import sized
 
 import discreet as dc
 from discreet.statistics.counts import counts
@@ -129,7 +130,7 @@ def timed(call):
     return np.array([time.perf_counter() - wall, time.process_time() - processor])
 
 
-def best(call, plain, times=5):
+def best(call, plain, times=sized(5, 1)):
     """Return the best (wall, processor) of both, taken in turn so that a busy moment hits both."""
     pairs = [(timed(plain), timed(call)) for _ in range(times)]
     return np.min([p for p, _ in pairs], axis=0), np.min([c for _, c in pairs], axis=0)
@@ -183,8 +184,8 @@ def peak(path, rows):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=lambda s: int(float(s)), default=10_000_000)
-    parser.add_argument("--memory-rows", type=lambda s: int(float(s)), default=0)
+    parser.add_argument("--rows", type=lambda s: int(float(s)), default=sized(10_000_000, 2000))
+    parser.add_argument("--memory-rows", type=lambda s: int(float(s)), default=sized(0, 2000))
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--path", type=Path, help="an existing file of an earlier run")
