@@ -23,6 +23,7 @@ from discreet.privacy.serial import to_json
 from discreet.receipts import LedgerError
 from discreet.release_json import canonical, plain
 from discreet.statistics import bounded
+from discreet.statistics.ranges import refuse_narrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,6 +66,7 @@ def privatise(
     """
     kind = named(mechanism or offered(model)[0], model)
     statistic = bounded(table, model, target.relation, reads=kind.reads)
+    refuse_narrow(statistic.table, statistic.model)
     ready = calibrated(kind, statistic, target, draws=draws, **options)
     own = promised(ready, statistic.rows_per_unit, target)
     facts = {

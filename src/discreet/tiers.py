@@ -15,6 +15,7 @@ from discreet.privacy.words import in_words
 from discreet.privatise import parameters, pay, promised, shared_facts
 from discreet.release_json import plain
 from discreet.statistics import bounded
+from discreet.statistics.ranges import refuse_narrow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,6 +48,7 @@ def privatise_tiers(
     """
     relation = _one_relation(model, targets)
     statistic = bounded(table, model, relation)
+    refuse_narrow(statistic.table, statistic.model)
     each = {name: per_row(target, statistic.rows_per_unit) for name, target in targets.items()}
     ready = TieredStatistics.calibrate(
         cast("Family", statistic.model), n=statistic.n, targets=list(each.values())

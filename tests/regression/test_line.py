@@ -36,7 +36,7 @@ SCHEMA = {
     "ward": Categories(["A", "B"], unknown="A"),
     "constant": Bounded(0, 1),
     "ill": Binary(),
-    "stays": Count(20),
+    "stays": Count(8),
     "risk": Label(["low", "high"]),
 }
 FEATURES = ("age", "ward", "constant")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
@@ -29,6 +30,10 @@ class DirichletMultinomial(DirichletLaw):
     @property
     def total_per_record(self) -> int:
         return self.trials
+
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        return Fraction(0), Fraction(self.trials)
 
     def statistic(self, data: ArrayLike) -> Integers:
         rows = numbers(data, dimensions=2)

@@ -88,6 +88,11 @@ class Family(ABC):
         """ΣS(x) as exact integers in `units`, each record clipped to the public bounds at the door."""
 
     @property
+    def limits(self) -> tuple[Fraction, Fraction] | None:
+        """Where every number of a record lies, the others being cut to it; None where records are codes."""
+        return None
+
+    @property
     @abstractmethod
     def units(self) -> Floats:
         """What one integer step of each coordinate of the statistic is worth (dyadic, public)."""

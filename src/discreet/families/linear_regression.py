@@ -24,6 +24,7 @@ from discreet.families.regression_law import RegressionLaw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from numpy.typing import ArrayLike
 
@@ -67,6 +68,10 @@ class BayesianLinearRegression(RegressionLaw):
     @property
     def ball(self) -> Ball:
         return Ball(self.radius, self.grid)
+
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        return -self.radius, self.radius
 
     @property
     def count_unit(self) -> int:

@@ -68,6 +68,10 @@ class NormalInverseGamma(NormalInverseGammaLaw):
         return Lattice(self.lower, self.upper, self.grid)
 
     @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        return self.lower, self.upper
+
+    @property
     def middle(self) -> int:
         """Return the grid point that q is counted from."""
         return (self.lattice.low + self.lattice.high) // 2

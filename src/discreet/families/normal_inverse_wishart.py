@@ -72,6 +72,10 @@ class NormalInverseWishart(NormalInverseWishartLaw):
         return Ball(self.radius, self.grid)
 
     @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        return -self.radius, self.radius
+
+    @property
     def count_unit(self) -> int:
         return self.ball.largest**2
 

@@ -144,7 +144,8 @@ class Ball:
         y = x * (self.largest / np.maximum(np.sqrt((x**2).sum(axis=1)), self.largest))[:, None]
         q = np.floor(y + 0.5)
         fits = (q**2).sum(axis=1) <= self.largest**2
-        return np.where(fits[:, None], q, np.trunc(y * tight(columns))).astype(np.int64)
+        inside: Integers = np.where(fits[:, None], q, np.trunc(y * tight(columns))).astype(np.int64)
+        return inside
 
     def second_moments(self, q: Integers) -> Integers:
         """Return Σqqᵀ, packed; doubles (and so BLAS) are exact while n·R² < 2^53."""

@@ -42,6 +42,10 @@ class ScalarFamily(Family):
     def lattice(self) -> Lattice:
         """Public bounds and grid of one record."""
 
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        return self.lattice.lower, self.lattice.upper
+
     def statistic(self, data: ArrayLike) -> Integers:
         q = self.lattice.integers(data)
         refuse_overflow(q.size, self.lattice.largest)

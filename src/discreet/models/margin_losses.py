@@ -41,6 +41,11 @@ class MarginLoss(ABC):
     def curvature(self) -> Fraction:
         """Bound of φ''."""
 
+    @property
+    def limits(self) -> tuple[Fraction, Fraction] | None:
+        """Where answers lie, the others being cut to it; None where they are labels."""
+        return None
+
     @abstractmethod
     def admissible(self, y: Floats) -> Floats:
         """Return the answers as the loss takes them; NaN-safe. How many were changed is private."""
@@ -115,6 +120,10 @@ class ClippedPoisson(MarginLoss):
     def curvature(self) -> Fraction:
         return self.upper
 
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        return Fraction(0), self.upper
+
     def admissible(self, y: Floats) -> Floats:
         return np.floor(np.clip(np.nan_to_num(y), 0, float(self.upper)))  # in this order, once is enough
 
@@ -162,6 +171,10 @@ class DeclaredLoss(MarginLoss):
     @property
     def curvature(self) -> Fraction:
         return self.bound_of_bend
+
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        return Fraction(self.lower), Fraction(self.upper)
 
     def admissible(self, y: Floats) -> Floats:
         return np.clip(np.nan_to_num(y), self.lower, self.upper)

@@ -138,6 +138,12 @@ def item_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN4
     if wrong:
         raise TypeError(f"this model needs columns declared Count or Binary; {', '.join(wrong)} are not")
     refuse_overflow(n or MOST_RECORDS, model.trials)
+    most = [getattr(table.schema[name], "max", 1) for name in names]
+    if sum(most) < model.trials:
+        raise ValueError(
+            f"the columns are declared to add up to at most {sum(most)}, and the model counts {model.trials} "
+            "trials a record: no record could; give the columns their maxima, or the model its trials"
+        )
     rows = clean_rows(table, names)
     numbers = [as_number(rows[name], table.schema[name])[0] for name in names]
     whole, none = double(model.trials), double(0)
