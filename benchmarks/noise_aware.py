@@ -21,7 +21,7 @@ from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.inference.noise_aware_dirichlet import Run
+from discreet.inference.noise_aware_dirichlet import counts_behind
 from discreet.inference.noise_aware_noise import NoiseLaw
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
 from discreet.privacy.guarantee import ADD_REMOVE
@@ -59,7 +59,7 @@ def dirichlet(cells, records, scale, relation=None):
         release = mechanism.release(counts, SeededSource(1), count=records)
     posterior, read = timed(release.posterior)
     ends, intervals = timed(lambda: posterior.interval(0.9))
-    draws = posterior.counts.shape[0] * posterior.counts.shape[1]
+    draws = len(posterior.counts)
     _, naive = timed(lambda: careless(np.asarray(release.noisy), draws))
     covered = np.mean((ends[:, 0] <= theta) & (theta <= ends[:, 1]))
     size = "private" if relation else "public"
@@ -145,11 +145,12 @@ def counts(replicates):
         for n, epsilon in ((100, 0.1), (1000, 0.1), (1000, 1.0), (10_000, 0.3)):
             rng, pit = np.random.default_rng(7), []
             law = NoiseLaw("discrete_laplace", (1 if is_private else 2) / epsilon)
-            run, p = Run(prior, None if is_private else n, law), -np.expm1(-1 / law.scale)
-            for i, theta in enumerate(rng.dirichlet(ALPHA, replicates)):
+            p = -np.expm1(-1 / law.scale)
+            for theta in rng.dirichlet(ALPHA, replicates):
                 size = int(rng.integers(0, 2 * n)) if is_private else n
                 noisy = rng.multinomial(size, theta) + rng.geometric(p, 4) - rng.geometric(p, 4)
-                rows = run.chain(noisy.astype(np.float64), i, 1000, thin=5)  # a quarter of what users get
+                known = None if is_private else n
+                rows = counts_behind(noisy.astype(np.float64), prior, known, law, 1000, rng)
                 a = ALPHA[0] + rows[:, 0]
                 pit.append(betainc(a, ALPHA.sum() + rows.sum(axis=1) - a, theta[0]).mean())
             who = "private" if is_private else "public"

@@ -31,19 +31,14 @@ if TYPE_CHECKING:
 # All that is compiled into some kernel: functions, and files that only hold their constants.
 SOURCES = (
     "compiled",
-    *("inference.bayes_net_exchange", "inference.bayes_net_kernel", "inference.hmm_blocked"),
-    *("inference.hmm_collapsed", "inference.hmm_compiled", "inference.hmm_counts", "inference.hmm_kernels"),
-    *(
-        "inference.hmm_noise",
-        "inference.hmm_noise_kernels",
-        "inference.hmm_sweeps",
-        "inference.mixture_kernel",
-    ),
-    *("inference.noise_aware_augment_kernel", "inference.noise_aware_dirichlet_kernel"),
-    *("inference.noise_aware_dirichlet_many", "inference.noise_aware_normal_algebra"),
-    *("inference.noise_aware_normal_kernel", "mechanisms.regression_langevin_kernel"),
-    *("mechanisms.softplus_kernel", "sampling.attempts", "sampling.elementary", "sampling.fast"),
-    *("sampling.fast_simplex", "sampling.strips", "statistics.compiled", "tables.csv_kernel"),
+    *("inference.bayes_net_exchange", "inference.bayes_net_kernel", "inference.count_kernel"),
+    *("inference.hmm_blocked", "inference.hmm_collapsed", "inference.hmm_compiled", "inference.hmm_counts"),
+    *("inference.hmm_kernels", "inference.hmm_noise", "inference.hmm_noise_kernels", "inference.hmm_sweeps"),
+    *("inference.mixture_kernel", "inference.noise_aware_augment_kernel"),
+    *("inference.noise_aware_normal_algebra", "inference.noise_aware_normal_kernel"),
+    *("mechanisms.regression_langevin_kernel", "mechanisms.softplus_kernel", "sampling.attempts"),
+    *("sampling.elementary", "sampling.fast", "sampling.fast_simplex", "sampling.strips"),
+    *("statistics.compiled", "tables.csv_kernel"),
 )
 KEPT = 7 * 24 * 3600  # seconds: an older version may be running beside this one
 

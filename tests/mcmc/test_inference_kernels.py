@@ -24,11 +24,9 @@ HMM_NOISE = (
 )
 NORMAL = "noise_aware_normal/test_getting_it_right.py::test_the_kernel_keeps_the_prior"
 RECORDS = "models/test_records_geweke.py::test_the_chain_keeps_the_prior"
-COUNTS = "noise_aware/test_counts_geweke.py::test_the_chain_keeps_the_prior_and_broken_twins_do_not"
 
 # kernel → the files that draw in it, and the test that would catch a wrong law
 KERNELS = {
-    "counts": (("noise_aware_dirichlet_kernel",), COUNTS),
     "network": (("bayes_net_kernel", "bayes_net_exchange"), RECORDS),
     "mixture": (("mixture_kernel", "bayes_net_kernel", "bayes_net_exchange"), RECORDS),
     "normal, records": (("noise_aware_augment_kernel", "noise_aware_normal_algebra"), NORMAL),
@@ -38,8 +36,8 @@ KERNELS = {
     "hmm, ffbs, noise_aware": (("hmm_blocked", "hmm_noise_kernels", "hmm_sweeps"), HMM_NOISE),
     "hmm, collapsed, noise_aware": (("hmm_collapsed", "hmm_noise_kernels", "hmm_sweeps"), HMM_NOISE),
 }
-# drawn once and then settled by the moves of "counts": no chain of its own
-STARTS = {"noise_aware_dirichlet_many"}
+# independent draws, no chain: held to enumeration by tests/attacks/test_counts_behind_noise.py
+INDEPENDENT = {"count_kernel"}
 
 
 def draws(path: Path) -> bool:
@@ -55,7 +53,7 @@ def listed() -> set[str]:
 
 def test_every_file_that_draws_belongs_to_a_kernel_with_a_joint_test():
     found = {path.stem for path in INFERENCE.glob("*.py") if draws(path)}
-    assert found == listed() | STARTS
+    assert found == listed() | INDEPENDENT
 
 
 def test_the_rule_finds_kernels_by_what_they_do():

@@ -107,15 +107,13 @@ def test_an_unknown_reading_is_refused_by_name(kind, read):
 def dirichlet(cells):
     prior = DirichletCategorical(np.ones(cells))
     release = NoisyStatistics(prior, n=2 * cells, scale=2).release(np.full(cells, 2), SeededSource(1))
-    return release.posterior(chains=2, draws=10)
+    return release.posterior(draws=10)
 
 
 def test_independent_draws_are_not_called_chains():
-    few, many = dirichlet(4).diagnostics, dirichlet(256).diagnostics
-    assert (few.chains, few.draws) == (2, 10)
-    assert few.ess < 20
-    assert (many.chains, many.draws, many.r_hat, many.ess) == (0, 20, 1.0, 20.0)
-    assert "independent" in many.method
+    for found in (dirichlet(4).diagnostics, dirichlet(256).diagnostics):
+        assert (found.chains, found.draws, found.r_hat, found.ess) == (0, 10, 1.0, 10.0)
+        assert "independent" in found.method
 
 
 def test_tables_drawn_independently_say_so():

@@ -19,7 +19,7 @@ from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.dirichlet_multinomial import DirichletMultinomial
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.inference.noise_aware_batch import batch
-from discreet.inference.noise_aware_dirichlet import Run
+from discreet.inference.noise_aware_dirichlet import counts_behind
 from discreet.inference.noise_aware_likelihood import Likelihood
 from discreet.inference.noise_aware_noise import NoiseLaw
 from discreet.mechanisms.noisy_statistics import NoisyStatistics
@@ -141,11 +141,11 @@ def test_counts_are_calibrated(private, n, epsilon):
     """
     prior, rng, replicates = DirichletCategorical(ALPHA), np.random.default_rng(7), REPLICATES
     law = NoiseLaw("discrete_laplace", (1 if private else 2) / epsilon)
-    run, pit, naive = Run(prior, None if private else n, law), [], 0
+    pit, naive = [], 0
     for i, theta in enumerate(rng.dirichlet(ALPHA, replicates)):
         size = int(rng.integers(0, 2 * n)) if private else n
         noisy = rng.multinomial(size, theta) + simulated.discrete_laplace(rng, law.scale, 4)
-        rows = run.chain(noisy.astype(np.float64), i, 200)
+        rows = counts_behind(noisy.astype(np.float64), prior, None if private else n, law, 200, rng)
         pit.append(counts_pit(rows, theta[0], prior))
         if not private and i < 300:
             low, high = prior.update(prior.project(noisy, n), n).interval(0.9)[0]
@@ -164,8 +164,8 @@ def test_very_many_cells_are_calibrated_all_at_once(private):
     prior = DirichletCategorical(np.ones(d))
     theta = rng.dirichlet(np.ones(d))
     noisy = rng.multinomial(n, theta) + simulated.discrete_laplace(rng, 4, d)
-    run = Run(prior, None if private else n, NoiseLaw("discrete_laplace", 4.0))
-    rows = run.independent(noisy.astype(np.float64), 1, 200)
+    law = NoiseLaw("discrete_laplace", 4.0)
+    rows = counts_behind(noisy.astype(np.float64), prior, None if private else n, law, 200, rng)
     if not private:
         assert np.all(rows.sum(axis=1) == n)
     a, total = 1 + rows, d + rows.sum(axis=1, dtype=np.float64)[:, None]
@@ -189,7 +189,8 @@ def test_many_cells_are_calibrated_under_every_noise(kind, private):
     noisy = rng.multinomial(n, theta) + (np.rint(noise) if kind.startswith("discrete") else noise)
 
     def pit(told):
-        rows = Run(prior, None if private else n, NoiseLaw(kind, told)).independent(noisy, 1, 150)
+        size = None if private else n
+        rows = counts_behind(np.asarray(noisy, float), prior, size, NoiseLaw(kind, told), 150, rng)
         total = d + rows.sum(axis=1, dtype=np.float64)[:, None]
         return np.mean([betainc(1 + x, t - 1 - x, theta) for x, t in zip(rows, total, strict=True)], axis=0)
 
@@ -203,28 +204,14 @@ def test_many_cells_are_calibrated_under_every_noise(kind, private):
 def test_multinomials_of_several_trials_are_calibrated(private):
     """1000 replicates of 3 trials a record, 4 cells: KS at 1e-4 on the first; the naive reading fails it."""
     prior, rng, n, pit, naive = DirichletMultinomial(ALPHA, trials=3), np.random.default_rng(8), 100, [], []
-    run = Run(prior, None if private else n, NoiseLaw("discrete_laplace", 30.0))
-    for i, theta in enumerate(rng.dirichlet(ALPHA, 1000)):
+    law = NoiseLaw("discrete_laplace", 30.0)
+    for theta in rng.dirichlet(ALPHA, 1000):
         size = int(rng.integers(0, 2 * n)) if private else n
         noisy = rng.multinomial(3 * size, theta) + simulated.discrete_laplace(rng, 30, 4)
-        rows = run.chain(noisy.astype(np.float64), i, 150)
+        rows = counts_behind(noisy.astype(np.float64), prior, None if private else n, law, 150, rng)
         assert (rows.sum(axis=1) % 3 == 0).all()
         pit.append(counts_pit(rows, theta[0], prior))
         clipped = np.maximum(noisy, 0)
         naive.append(counts_pit(clipped[None], theta[0], prior))
     assert kstest(pit, "uniform").pvalue > LEVEL
     assert kstest(naive, "uniform").pvalue < 1e-12
-
-
-def test_tilted_counts_and_chains_agree():
-    """At 300 cells both apply: means within 0.2 posterior deviations everywhere, variances within 15 %."""
-    prior, rng = DirichletCategorical(np.ones(300)), np.random.default_rng(13)
-    noisy = rng.multinomial(3000, rng.dirichlet(np.ones(300))) + simulated.discrete_laplace(rng, 4, 300)
-    for n in (3000, None):
-        run = Run(prior, n, NoiseLaw("discrete_laplace", 4.0))
-        one = run.independent(noisy.astype(np.float64), 1, 1500)
-        two = run.chain(noisy.astype(np.float64), 2, 1500, thin=10)
-        gap = np.abs(one.mean(axis=0) - two.mean(axis=0)) / two.std(axis=0)
-        assert gap.max() < 0.25
-        assert one.std() == pytest.approx(two.std(), rel=0.02)
-        assert (one.var(axis=0) / two.var(axis=0)).mean() == pytest.approx(1, abs=0.05)

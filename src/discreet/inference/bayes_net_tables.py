@@ -117,8 +117,8 @@ def by_table(
     """Draw the counts of each table given its own noisy ones, all cells alike a priori: rows sum to n."""
     parts, alpha = [], float(model.prior)
     for table, scale in zip(cells.tables().values(), cells.scales, strict=True):
-        rows, law = table.reshape(-1, table.shape[-1]), NoiseLaw(cells.noise, float(scale))
-        one = NoisyTable(rows.astype(np.float64), law, alpha)
-        _, (counts,) = draw(Problem((one,), rows.shape[1] * alpha, cells.n), draws, rng)
+        law = NoiseLaw(cells.noise, float(scale))
+        one = NoisyTable(table.reshape(1, -1).astype(np.float64), law, alpha)
+        _, (counts,) = draw(Problem((one,), table.size * alpha, cells.n), draws, rng)
         parts.append(counts.reshape(draws, -1).astype(np.float32))
     return np.concatenate(parts, axis=1)

@@ -8,167 +8,210 @@ there [exponential tilting; Butler 2007 §1.1].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from scipy.signal import fftconvolve
+from scipy.fft import irfft, rfft
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from discreet.families.family import Floats, Integers
+    from discreet.inference.noise_aware_noise import NoiseLaw
 
-DEPTH = 40.0  # nats below the peak at which a mass is cut off: e^-40 = 4e-18
 FLOOR = 1e-14  # of the peak: below it a convolution by FFT is rounding
-DIRECT = 2**16  # products of lengths up to which sums are added up one by one, to full relative accuracy
-ROUNDS = 16  # of rejection, before what is left is drawn by going through all values
-HALVINGS = 60
+AT_ONCE = 2**21  # numbers transformed together
+LARGEST = 2**25  # weights of one block of cells in memory
+CLOSE = 0.05  # standard deviations between a sum's mean and where it was asked for
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Mass:
-    """w(x) = e^scale · values[x − low] on consecutive whole numbers, the largest of values 1."""
+class Masses:
+    """Masses on consecutive whole numbers, one after the other, the largest of each 1."""
 
-    low: int
+    low: Integers
+    start: Integers  # of each in `values`, and the end
     values: Floats
-    scale: float
+
+    @property
+    def sizes(self) -> Integers:
+        return np.diff(self.start)
+
+    def one(self, k: int) -> Floats:
+        return self.values[self.start[k] : self.start[k + 1]]
 
     @classmethod
-    def of(cls, low: int, logs: Floats, depth: float = DEPTH) -> Mass:
-        """Exponentiate, and cut off what is `depth` nats below the peak."""
-        peak = float(logs.max())
-        if not np.isfinite(peak):
-            raise ValueError("a mass needs at least one value of finite weight")
-        first, last = np.flatnonzero(logs >= peak - depth)[[0, -1]]
-        return cls(low + int(first), np.exp(logs[first : last + 1] - peak), peak)
-
-    @property
-    def high(self) -> int:
-        return self.low + self.values.size - 1
-
-    @property
-    def support(self) -> Floats:
-        return np.arange(self.low, self.high + 1, dtype=np.float64)
-
-    def logs(self) -> Floats:
-        """Log w on low, …, high; −∞ where it is nothing."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.values) + self.scale)
-
-    def moments(self) -> tuple[float, float]:
-        """Mean and variance of x ~ w."""
-        offsets, whole = np.arange(self.values.size, dtype=np.float64), self.values.sum()
-        mean = float((self.values * offsets).sum() / whole)
-        return self.low + mean, float((self.values * (offsets - mean) ** 2).sum() / whole)
-
-    def tilted(self, slope: float) -> Mass:
-        """w(x)·e^{slope·x}"""
-        return Mass.of(self.low, self.logs() + slope * self.support)
+    def of(cls, low: Integers, masses: list[Floats]) -> Masses:
+        """Scale each to a largest of 1."""
+        start = np.concatenate([[0], np.cumsum([mass.size for mass in masses])])
+        return cls(np.asarray(low), start, np.concatenate([mass / mass.max() for mass in masses]))
 
 
-def centring(masses: Sequence[Mass], total: float, low: float, high: float) -> float:
-    """τ in [low, high] with E Σx = total under weights g_j(x)e^{τx}: the saddle point, or the nearer end."""
-    first = high - low
-    for _ in range(HALVINGS):
-        slope = (low + high) / 2
-        mean = sum(mass.tilted(slope).moments()[0] for mass in masses)
-        low, high = (slope, high) if mean < total else (low, slope)
-        if abs(mean - total) < 0.5 or high - low < 1e-9 * first:
-            break
-    return slope
+def paired(masses: Masses) -> Masses:
+    """Masses of the sums of neighbours; the last of an odd number stays."""
+    pairs, sizes = masses.low.size // 2, masses.sizes
+    length = sizes[: 2 * pairs : 2] + sizes[1 : 2 * pairs : 2] - 1
+    padded = 2 ** np.ceil(np.log2(length)).astype(np.int64)
+    low, found = masses.low[: 2 * pairs : 2] + masses.low[1 : 2 * pairs : 2], [np.empty(0)] * pairs
+    for size in np.unique(padded).tolist():
+        rows = np.flatnonzero(padded == size)
+        for some in np.array_split(rows, -(-rows.size * size // AT_ONCE)):
+            sums = irfft(rfft(_rows(masses, 2 * some, size)) * rfft(_rows(masses, 2 * some + 1, size)), size)
+            kept = sums >= FLOOR * sums.max(axis=1, keepdims=True)
+            first, last = kept.argmax(axis=1), size - kept[:, ::-1].argmax(axis=1)
+            for k, row, a, b in zip(some.tolist(), sums * kept, first, last, strict=True):
+                found[k], low[k] = row[a:b], low[k] + a
+    if masses.low.size % 2:
+        return Masses.of(np.append(low, masses.low[-1]), [*found, masses.one(masses.low.size - 1)])
+    return Masses.of(low, found)
 
 
-# ── the tree ────────────────────────────────────────────────────────────────────────────────────────
+def _rows(masses: Masses, which: Integers, size: int) -> Floats:
+    """Write masses as rows, filled up with zeros."""
+    inside = np.arange(size) < masses.sizes[which][:, None]
+    return np.where(
+        inside,
+        masses.values[np.minimum(masses.start[which][:, None] + np.arange(size), masses.values.size - 1)],
+        0.0,
+    )
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sum:
-    """The mass of a sum, and its two parts; a leaf has none."""
+class Tree:
+    """Masses, of their sums by pairs, of those by pairs, … to the mass of all."""
 
-    mass: Mass
-    parts: tuple[Sum, Sum] | tuple[()] = ()
+    levels: tuple[Masses, ...]
+
+    @classmethod
+    def of(cls, masses: Masses) -> Tree:
+        levels = [masses]
+        while levels[-1].low.size > 1:
+            levels.append(paired(levels[-1]))
+        return cls(tuple(levels))
+
+    @property
+    def low(self) -> int:
+        return int(self.levels[-1].low[0])
+
+    @property
+    def mass(self) -> Floats:
+        return self.levels[-1].one(0)
 
     def split(self, totals: Integers, rng: np.random.Generator) -> Integers:
         """Draw the leaves given their sum, one row for each of `totals`."""
-        if not self.parts:
-            return totals[:, None]
-        left, right = self.parts
-        first = _parts(left.mass, right.mass, totals, rng)
-        return np.hstack([left.split(first, rng), right.split(totals - first, rng)])
+        from discreet.inference.count_kernel import split  # noqa: PLC0415 - loads numba
+
+        parts = np.ascontiguousarray(totals, dtype=np.int64)[:, None]
+        for level in self.levels[-2::-1]:
+            whole, parts = parts, np.empty((len(totals), level.low.size), dtype=np.int64)
+            if not split(rng, level.low, level.start, level.values, whole, parts):
+                raise ValueError("the sum is beyond what its parts can add up to")
+        return parts
 
 
-def summed(masses: Sequence[Mass]) -> Sum:
-    """Add up neighbours, pair by pair."""
-    level = [Sum(mass) for mass in masses]
-    while len(level) > 1:
-        pairs = zip(level[::2], level[1::2], strict=False)
-        level = [Sum(convolved(a.mass, b.mass), (a, b)) for a, b in pairs] + level[len(level) & ~1 :]
-    return level[0]
+# ── counts behind noise ─────────────────────────────────────────────────────────────────────────────
 
 
-def convolved(a: Mass, b: Mass) -> Mass:
-    """Mass of the sum of two independent whole numbers."""
-    direct = a.values.size * b.values.size <= DIRECT
-    values = np.convolve(a.values, b.values) if direct else fftconvolve(a.values, b.values)
-    peak = float(values.max())
-    values[values < peak * (np.exp(-DEPTH) if direct else FLOOR)] = 0.0
-    first, last = np.flatnonzero(values)[[0, -1]]
-    return Mass(a.low + b.low + int(first), values[first : last + 1] / peak, a.scale + b.scale + np.log(peak))
+@final
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Counts x_j with weights Γ(α_j+x)/x! · p(noise = ŷ_j − x) on 0 … most."""
+
+    alpha: Floats
+    noisy: Floats
+    law: NoiseLaw
+    most: int
+
+    def _setting(self) -> tuple[Any, ...]:
+        return self.alpha, self.noisy, self.law.scale, self.law.laplacian
+
+    def _room(self) -> tuple[Integers, Integers, Integers]:
+        top, low, high = np.empty((3, self.alpha.size), dtype=np.int64)
+        return top, low, high
+
+    def mean(self, tilt: float) -> float:
+        """E Σx under weights times e^{tilt·x}."""
+        from discreet.inference.count_kernel import outlined  # noqa: PLC0415
+
+        return float(outlined(*self._setting(), tilt, self.most, *self._room())[0])
+
+    def log_mass(self, total: int) -> float:
+        """Ln of the mass of Σx at one total, from a tilt of its own: however far from what is likely."""
+        from discreet.inference.count_kernel import outlined  # noqa: PLC0415
+
+        tilt, _ = self.tilt_to(total)
+        _, _, log = outlined(*self._setting(), tilt, self.most, *self._room())
+        tree = self.summed(tilt).tree
+        return float(log - tilt * total + np.log(tree.mass[total - tree.low] / tree.mass.sum()))
+
+    def tilt_to(self, total: float, start: float = 0.0) -> tuple[float, float]:
+        """τ at which Σx has this mean, and its variance there."""
+        from discreet.inference.count_kernel import tilted_to  # noqa: PLC0415
+
+        down, up = self._steepest
+        inside = min(max(start, down), up)
+        tilt, variance = tilted_to(
+            float(total), CLOSE, inside, down, up, *self._setting(), self.most, *self._room()
+        )
+        return float(tilt), float(variance)
+
+    @property
+    def _steepest(self) -> tuple[float, float]:
+        """Tilts at which all counts are 0, and all are `most`."""
+        s, logs = self.law.scale, np.log(np.append(self.alpha, 1.0))
+        if self.law.laplacian:
+            first, last = 1 / s, -1 / s
+        else:
+            first, last = (self.noisy.max() - 0.5) / s**2, (self.noisy.min() - self.most + 0.5) / s**2
+        return float(-first - logs.max() - 50), float(-last - logs.min() + 50)
+
+    def masses(self, tilt: float, cells: slice = slice(None)) -> Masses:
+        """Weights times e^{tilt·x} of some of the counts."""
+        from discreet.inference.count_kernel import outlined, tabulated  # noqa: PLC0415
+
+        some = Cells(self.alpha[cells], self.noisy[cells], self.law, self.most)
+        setting, (top, low, high) = some._setting(), some._room()
+        outlined(*setting, tilt, self.most, top, low, high)
+        start = np.concatenate([[0], np.cumsum(high - low + 1)])
+        values = np.empty(int(start[-1]))
+        tabulated(*setting, tilt, top, low, high, start, values)
+        return Masses(low, start, values)
+
+    def summed(self, tilt: float) -> Summed:
+        """Add up in blocks of cells that memory holds; a block of several is made again when it is split."""
+        from discreet.inference.count_kernel import outlined  # noqa: PLC0415
+
+        top, low, high = self._room()
+        outlined(*self._setting(), tilt, self.most, top, low, high)
+        block = np.cumsum(high - low + 1) // LARGEST
+        ends = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), self.alpha.size]
+        blocks = [slice(a, b) for a, b in pairwise(ends)]
+        if len(blocks) == 1:
+            return Summed(self, tilt, blocks, Tree.of(self.masses(tilt)))
+        trees = (Tree.of(self.masses(tilt, block)) for block in blocks)
+        roots = [(tree.low, tree.mass) for tree in trees]
+        over = Tree.of(Masses.of(np.array([low for low, _ in roots]), [mass for _, mass in roots]))
+        return Summed(self, tilt, blocks, over)
 
 
-# ── drawing ─────────────────────────────────────────────────────────────────────────────────────────
+@final
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """A sum of counts under a tilt: its tree, or the tree of the sums of its blocks."""
 
+    cells: Cells
+    tilt: float
+    blocks: list[slice]
+    tree: Tree
 
-def drawn(mass: Mass, size: int, rng: np.random.Generator) -> Integers:
-    """Independent draws of x ~ w."""
-    heights = np.cumsum(mass.values)
-    found = np.searchsorted(heights, rng.random(size) * heights[-1], side="right")
-    return np.asarray(mass.low + np.minimum(found, mass.values.size - 1))
+    def split(self, totals: Integers, rng: np.random.Generator) -> Integers:
+        """Draw the counts given their sum, one row for each of `totals`."""
+        sums = self.tree.split(totals, rng)
+        return sums if len(self.blocks) == 1 else np.hstack(list(self._by_block(sums, rng)))
 
-
-def _parts(left: Mass, right: Mass, totals: Integers, rng: np.random.Generator) -> Integers:
-    """Draw x ∝ left(x)·right(s − x) for every s: from the narrower side, accepted by the other."""
-    if left.values.size > right.values.size:
-        return np.asarray(totals - _parts(right, left, totals, rng))
-    heights = np.concatenate([[0.0], np.cumsum(left.values)])
-    a = np.clip(totals - right.high - left.low, 0, left.values.size - 1)  # where both have mass
-    b = np.clip(totals - right.low - left.low, 0, left.values.size - 1)
-    best = _most(right, totals - left.low - b, totals - left.low - a)
-    found, open_ = np.empty_like(totals), np.arange(totals.size)
-    for _ in range(ROUNDS):
-        u = heights[a[open_]] + rng.random(open_.size) * (heights[b[open_] + 1] - heights[a[open_]])
-        x = np.clip(np.searchsorted(heights, u, side="right") - 1, a[open_], b[open_])
-        weight = _at(right, totals[open_] - left.low - x)
-        taken = rng.random(open_.size) * best < weight
-        found[open_[taken]] = left.low + x[taken]
-        open_ = open_[~taken]
-        if not open_.size:
-            return found
-    for i in open_:
-        found[i] = _by_enumeration(left, right, int(totals[i]), rng)
-    return found
-
-
-def _most(mass: Mass, low: Integers, high: Integers) -> float:
-    """Largest weight that any of the draws can meet."""
-    a = max(int(low.min()) - mass.low, 0)
-    b = min(int(high.max()) - mass.low, mass.values.size - 1)
-    return float(mass.values[a : b + 1].max(initial=0.0)) or 1.0
-
-
-def _at(mass: Mass, x: Integers) -> Floats:
-    inside = (x >= mass.low) & (x <= mass.high)
-    return np.where(inside, mass.values[np.clip(x - mass.low, 0, mass.values.size - 1)], 0.0)
-
-
-def _by_enumeration(left: Mass, right: Mass, total: int, rng: np.random.Generator) -> int:
-    first = max(left.low, total - right.high)
-    last = min(left.high, total - right.low)
-    if first > last:
-        raise ValueError("the sum is beyond what its parts can add up to")
-    ahead = left.values[first - left.low : last - left.low + 1]
-    behind = right.values[total - last - right.low : total - first - right.low + 1][::-1]
-    heights = np.cumsum(ahead * behind)
-    return first + min(int(np.searchsorted(heights, rng.random() * heights[-1], side="right")), last - first)
+    def _by_block(self, sums: Integers, rng: np.random.Generator) -> Iterator[Integers]:
+        for block, totals in zip(self.blocks, sums.T, strict=True):
+            yield Tree.of(self.cells.masses(self.tilt, block)).split(totals, rng)

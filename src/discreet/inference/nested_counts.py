@@ -9,113 +9,135 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, floor, sqrt
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, polygamma, psi
 
-from discreet.inference.count_sums import Mass, Sum, centring, drawn, summed
+from discreet.inference.count_sums import Cells, Masses, Summed, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
 
     from discreet.families.family import Floats, Integers
     from discreet.inference.noise_aware_noise import NoiseLaw
 
-REACH = (
-    100.0  # nats of noise on either side of a noisy count that a cell is followed to, and what a tilt may use
-)
-DEEP = 700.0  # nats that doubles hold: nothing within reach is cut off before it is tilted
-STEEPEST = 0.5, 5.0  # tilts in 1/b for Laplace noise and in 1/σ for Gaussian noise, which REACH has room for
-FAR = 3.0  # standard deviations between a sum and where it is needed, beyond which it is tilted there
-RECENTRED = 5
-LARGEST = 2**26  # weights of one table in memory
+FAR = 3.0  # standard deviations between a sum and where it is needed, beyond which it is centred there anew
+RECENTRED = 8
+WIDE = 2.0  # deviation of a sum below which one tilt may miss what other tables ask for
+AROUND = 12  # records on either side of the likeliest n that are looked at one by one
+STEPS = 60  # of a bracketed search, and how near it comes: in deviations or in records
+NEAR = 0.1
+FROZEN = 1e-6  # a variance of a sum below which its slope says nothing of the next count
+BEYOND = 60.0  # nats of noise above all that is seen, where no private n is looked for
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class NoisyTable:
-    """Ĉ of one feature: (classes, levels), its noise, and the prior weight of a level."""
+    """Ĉ of one feature: (classes, levels), its noise, and the prior weights of its levels."""
 
     noisy: Floats
     law: NoiseLaw
-    prior: float
+    prior: float | Floats
 
     @property
     def levels(self) -> int:
         return int(self.noisy.shape[1])
 
-    @property
-    def tilts(self) -> tuple[float, float]:
-        """Steepest tilts down and up; down against the pull of the prior as well, for there 0 is the end."""
-        steepest = STEEPEST[0 if self.law.laplacian else 1] / self.law.scale
-        return -steepest - 4 * self.prior, steepest
-
-    def cells(self, y: int, most: float) -> list[Mass]:
-        """Γ(α+x)/x! · p(Ĉ − x) of each level, x from 0 to `most`."""
-        reach = self.law.reach(REACH) + 3 * max(self.prior - 1, 0) * self.law.scale
-        if min(2 * reach, most) * self.levels > LARGEST:
-            raise ValueError(
-                f"noise of scale {self.law.scale:g} on {self.levels} levels is too wide to be read exactly: "
-                "ask for reading='naive', fewer levels, or a larger ε"
-            )
-        return [self._cell(float(z), reach, most) for z in self.noisy[y]]
-
-    def _cell(self, z: float, reach: float, most: float) -> Mass:
-        low = max(floor(min(z, most) - reach), 0)
-        x = np.arange(low, min(ceil(max(z, 0) + reach), most) + 1, dtype=np.float64)
-        logs = _urn(self.prior, x) + self.law.log_density(z - x)
-        return Mass.of(low, logs, DEEP)
+    @cached_property
+    def weights(self) -> Floats:
+        return np.broadcast_to(np.asarray(self.prior, dtype=np.float64), (self.levels,)).copy()
 
     def log_room(self, total: Floats) -> Floats:
-        """Log of N! Γ(Jα)/Γ(N+Jα), what the levels' weights are normalised by."""
-        return np.asarray(-_urn(self.levels * self.prior, total))
+        """Log of N! Γ(A)/Γ(N+A), A = Σα: what the levels' weights are normalised by."""
+        return np.asarray(-_urn(float(self.weights.sum()), total))
 
 
-def _urn(alpha: float, x: Floats) -> Floats:
+def _urn(alpha: float, x: Floats | Integers) -> Floats:
     return np.asarray(gammaln(alpha + x) - gammaln(x + 1))
+
+
+def _urn_slopes(alpha: float, x: float) -> tuple[float, float]:
+    """First and second derivative of the above."""
+    return float(psi(alpha + x) - psi(x + 1)), float(polygamma(1, alpha + x) - polygamma(1, x + 1))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """All tables, the prior weight of a class, and n where it is public (else at most `most`, flat)."""
+    """All tables, the prior weight of a class, and n where it is public.
+
+    A private n has the log prior `size_prior`, flat if none is given. Tables count a record `each` times.
+    """
 
     tables: tuple[NoisyTable, ...]
     prior: float
     n: int | None
-    most: float = np.inf
-
-    @cached_property
-    def cells(self) -> list[list[list[Mass]]]:
-        """[class][table][level], untilted."""
-        most = self.most if self.n is None else self.n
-        return [[table.cells(y, most) for table in self.tables] for y in range(self.classes)]
+    most: float = np.inf  # that a private n may be
+    each: int = 1
+    size_prior: Callable[[Integers], ArrayLike] | None = None
 
     @property
     def classes(self) -> int:
         return int(self.tables[0].noisy.shape[0])
 
+    @cached_property
+    def room(self) -> int:
+        """The largest total that is thought possible."""
+        if self.n is not None:
+            return self.n * self.each
+        seen = [
+            np.maximum(t.noisy, 0).sum() + t.law.reach(BEYOND) * t.noisy.size**0.5 + 10 for t in self.tables
+        ]
+        return int(min(max(seen), self.most * self.each))
+
+    @cached_property
+    def cells(self) -> list[list[Cells]]:
+        """[class][table]"""
+        return [
+            [Cells(t.weights, np.ascontiguousarray(t.noisy[y]), t.law, self.room) for t in self.tables]
+            for y in range(self.classes)
+        ]
+
 
 def draw(problem: Problem, size: int, rng: np.random.Generator) -> tuple[Integers, list[Integers]]:
     """(N, n_1, …, n_D): `size` independent draws of (classes,) and (classes, levels) each."""
     centre = _guess(problem)
-    for _ in range(RECENTRED):
+    for attempt in range(RECENTRED):
+        tilts = [[c.tilt_to(x) for c in row] for row, x in zip(problem.cells, centre, strict=True)]
+        if attempt == 0 and min(variance for row in tilts for _, variance in row) < WIDE**2:
+            centre = centres(problem)
+            tilts = [[c.tilt_to(x) for c in row] for row, x in zip(problem.cells, centre, strict=True)]
+        if problem.n is None and problem.each > 1 and tilts[0][0][1] < problem.each**2:
+            return _by_size(problem, centre, size, rng)
         sums = [
-            [table_sum(problem, y, d, c) for d in range(len(problem.tables))] for y, c in enumerate(centre)
+            [c.summed(tilt) for c, (tilt, _) in zip(row, found, strict=True)]
+            for row, found in zip(problem.cells, tilts, strict=True)
         ]
-        totals = _totals(problem, sums, size, rng)
+        totals = _totals(problem, sums, centre, size, rng)
         here = totals.mean(axis=0)
-        found = all(_near(part.mass, here[y]) for y, row in enumerate(sums) for part, _ in row)
-        if found or (np.abs(here - centre) <= totals.std(axis=0) + 1).all():
+        if all(_near(part.tree, here[y]) for y, row in enumerate(sums) for part in row):
             break
-        centre = here
+        centre = here if attempt else centres(problem)
     cells = [
-        np.stack([sums[y][d][0].split(totals[:, y], rng) for y in range(problem.classes)], axis=1)
+        np.stack([sums[y][d].split(totals[:, y], rng) for y in range(problem.classes)], axis=1)
         for d in range(len(problem.tables))
     ]
     return totals, cells
+
+
+def _near(tree: Tree, total: float) -> bool:
+    mean, variance = _moments(tree)
+    return bool(abs(total - mean) <= FAR * variance**0.5 + 1)
+
+
+def _moments(tree: Tree) -> tuple[float, float]:
+    share, x = tree.mass / tree.mass.sum(), np.arange(tree.mass.size)
+    mean = float((share * x).sum())
+    return tree.low + mean, float((share * (x - mean) ** 2).sum())
 
 
 def _guess(problem: Problem) -> Floats:
@@ -124,55 +146,150 @@ def _guess(problem: Problem) -> Floats:
     precision = np.array([1 / (table.levels * table.law.variance) for table in problem.tables])
     centre = np.maximum(precision @ sums / precision.sum(), 0.0)
     if problem.n is None:
-        return np.asarray(np.minimum(centre, problem.most))
-    return np.asarray(np.clip(centre + (problem.n - centre.sum()) / problem.classes, 0, problem.n))
+        return np.asarray(np.minimum(centre, problem.room))
+    return np.asarray(np.clip(centre + (problem.room - centre.sum()) / problem.classes, 0, problem.room))
 
 
-def _near(mass: Mass, total: float) -> bool:
-    mean, variance = mass.moments()
-    return abs(total - mean) <= FAR * sqrt(variance) + 1
+def _by_size(
+    problem: Problem, centre: Floats, size: int, rng: np.random.Generator
+) -> tuple[Integers, list[Integers]]:
+    """Draw a private n one by one of those near, and the counts of a single row given it."""
+    ((cells,),), each = problem.cells, problem.each
+    near = each * np.arange(max(0, int(centre[0] // each) - AROUND), int(centre[0] // each) + AROUND + 2)
+    near = near[near <= max(problem.room, each)]
+    logs = np.array([cells.log_mass(int(total)) for total in near])
+    logs = logs - _urn(problem.prior, near) + _log_size_prior(problem, near)
+    totals = np.sort(
+        rng.choice(near, size=size, p=np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum())
+    )
+    parts = [
+        cells.summed(cells.tilt_to(total)[0]).split(np.full(many, total), rng)
+        for total, many in zip(*np.unique(totals, return_counts=True), strict=True)
+    ]
+    order = rng.permutation(size)
+    return totals[order, None], [np.concatenate(parts)[order, None]]
 
 
-def table_sum(problem: Problem, y: int, d: int, total: float) -> tuple[Sum, float]:
-    """Mass of N_y that one table gives, tilted by e^{τN} where it would be read far from its middle."""
-    cells = problem.cells[y][d]
-    mean, variance = np.sum([m.moments() for m in cells], axis=0)
-    near = abs(total - mean) <= FAR * sqrt(variance) + 1
-    slope = 0.0 if near else centring(cells, total, *problem.tables[d].tilts)
-    return summed([mass.tilted(slope) for mass in cells]), slope
+def _log_size_prior(problem: Problem, totals: Integers) -> Floats:
+    if problem.size_prior is None:
+        return np.zeros(totals.size)
+    return np.asarray(problem.size_prior(totals // problem.each), dtype=np.float64)
+
+
+# ── where the totals are ────────────────────────────────────────────────────────────────────────────
+
+
+def centres(problem: Problem) -> Floats:
+    """About the likeliest N: where the slopes of ln p(Ĉ | N_y) and of its prior meet those of their sum."""
+    tilts = [[0.0] * len(problem.tables) for _ in range(problem.classes)]
+    last = [problem.room / problem.classes] * problem.classes
+    whole = problem.classes * problem.prior
+
+    def at(slope: float) -> Floats:
+        for y in range(problem.classes):
+            last[y] = _class_total(problem, y, slope, last[y], tilts[y])
+        return np.array(last)
+
+    def by_slope(slope: float) -> tuple[float, Floats]:
+        found = at(slope)
+        return float(found.sum()) - problem.room, found
+
+    def by_total(total: float) -> tuple[float, Floats]:
+        found = at(_urn_slopes(whole, total)[0])
+        return float(found.sum()) - total, found
+
+    if problem.n is None and by_total(problem.room)[0] < 0:
+        return _meeting(by_total, 0.0, float(problem.room))
+    return np.array([float(problem.room)]) if problem.classes == 1 else _meeting(by_slope, -1.0, 1.0)
+
+
+def _meeting(function: Callable[[float], tuple[float, Floats]], low: float, high: float) -> Floats:
+    """Return what comes with the 0 of a falling function: between what comes with its nearest values."""
+    below, above = function(low), function(high)
+    for _ in range(STEPS):
+        if below[0] >= 0 and above[0] <= 0:
+            break
+        if below[0] < 0:
+            low, high = low - 2 * (high - low), low
+            below, above = function(low), below
+        else:
+            low, high = high, high + 2 * (high - low)
+            below, above = above, function(high)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if below[0] - above[0] <= NEAR or middle in {low, high}:
+            break
+        found = function(middle)
+        low, high, below, above = (
+            (middle, high, found, above) if found[0] >= 0 else (low, middle, below, found)
+        )
+    share = below[0] / (below[0] - above[0]) if below[0] > above[0] else 0.0
+    return np.asarray(below[1] + share * (above[1] - below[1]))
+
+
+def _class_total(problem: Problem, y: int, slope: float, start: float, tilts: list[float]) -> float:
+    """N_y at which ln p(Ĉ_y | N_y)p(N_y) has this slope, by Newton's rule within a bracket."""
+    if len(problem.tables) == 1 and problem.prior == problem.tables[0].weights.sum():
+        return problem.cells[y][0].mean(-slope)  # the prior of N_y is what normalises its levels
+    low, high, total = 0.0, float(problem.room), min(max(start, 0.0), float(problem.room))
+    for _ in range(STEPS):
+        here, curve = _urn_slopes(problem.prior, total)
+        for d, (cells, table) in enumerate(zip(problem.cells[y], problem.tables, strict=True)):
+            tilts[d], variance = cells.tilt_to(total, tilts[d])
+            first, second = _urn_slopes(float(table.weights.sum()), total)
+            here, curve = here - tilts[d] - first, curve - second
+            curve = curve - 1 / variance if variance > FROZEN else np.inf
+        low, high = (total, high) if here > slope else (low, total)
+        step = (slope - here) / curve if -np.inf < curve < 0 else np.inf
+        if high - low <= NEAR or (np.isfinite(step) and abs(step) <= NEAR * (-curve) ** -0.5):
+            break
+        total = total + step if low < total + step < high else (low + high) / 2
+    return total
+
+
+# ── the law of the totals ───────────────────────────────────────────────────────────────────────────
 
 
 def _totals(
-    problem: Problem, sums: Sequence[Sequence[tuple[Sum, float]]], size: int, rng: np.random.Generator
+    problem: Problem, sums: list[list[Summed]], centre: Floats, size: int, rng: np.random.Generator
 ) -> Integers:
     """Draw N, of all tables together, and with Σ N_y = n where that is public."""
     masses = [class_mass(problem, row) for row in sums]
-    if problem.n is None:
-        root = summed(masses)
-        n = root.mass.support
-        logs = root.mass.logs() - _urn(problem.classes * problem.prior, n)
-        whole = Mass.of(root.mass.low, np.where(n <= problem.most, logs, -np.inf))
-        return root.split(drawn(whole, size, rng), rng)
-    mean, variance = np.sum([m.moments() for m in masses], axis=0)
-    if abs(problem.n - mean) > FAR * sqrt(variance) + 1:
-        steepest = 20 / max(sqrt(min(m.moments()[1] for m in masses)), 0.1)
-        slope = centring(masses, problem.n, -steepest, steepest)
-        masses = [mass.tilted(slope) for mass in masses]
-    return summed(masses).split(np.full(size, problem.n, dtype=np.int64), rng)
+    total = float(centre.sum()) if problem.n is None else float(problem.room)
+    slope = float(_meeting(lambda s: (_mean(masses, s) - total, np.array([s])), -1.0, 1.0)[0])
+    tree = Tree.of(Masses.of(np.array([low for low, _ in masses]), [_tilted(*m, slope) for m in masses]))
+    if problem.n is not None:
+        return tree.split(np.full(size, problem.room), rng)
+    n = tree.low + np.arange(tree.mass.size)
+    with np.errstate(divide="ignore"):
+        weight = np.log(tree.mass) + slope * n - _urn(problem.classes * problem.prior, n)
+    weight[(n % problem.each > 0) | (n > problem.room)] = -np.inf
+    weight = weight + _log_size_prior(problem, n)
+    heights = np.cumsum(np.exp(weight - weight.max()))
+    found = np.searchsorted(heights, rng.random(size) * heights[-1], side="right")
+    return tree.split(n[np.minimum(found, n.size - 1)], rng)
 
 
-def class_mass(problem: Problem, row: Sequence[tuple[Sum, float]]) -> Mass:
-    """Γ(α+N)/N! ∏_d p(Ĉ_{yd·} | N), where every table gives N some mass."""
-    low = max(part.mass.low for part, _ in row)
-    high = min(part.mass.high for part, _ in row)
-    if low > high:
-        raise ValueError(
-            "the noisy tables contradict each other, or the public number of records, beyond what their "
-            "noise allows"
-        )
-    total = np.arange(low, high + 1, dtype=np.float64)
+def class_mass(problem: Problem, row: list[Summed]) -> tuple[int, Floats]:
+    """Log of Γ(α+N)/N! ∏_d p(Ĉ_{yd·} | N) from the first N that every table gives some mass."""
+    low = max(part.tree.low for part in row)
+    high = min(part.tree.low + part.tree.mass.size for part in row)
+    total = np.arange(low, high, dtype=np.float64)
     logs = _urn(problem.prior, total)
-    for (part, slope), table in zip(row, problem.tables, strict=True):
-        start = low - part.mass.low
-        logs = logs + part.mass.logs()[start : start + total.size] - slope * total + table.log_room(total)
-    return Mass.of(low, logs, DEEP)
+    for part, table in zip(row, problem.tables, strict=True):
+        start = low - part.tree.low
+        with np.errstate(divide="ignore"):
+            mass = np.log(part.tree.mass[start : start + total.size])
+        logs = logs + mass - part.tilt * (total - low) + table.log_room(total)
+    return low, logs
+
+
+def _tilted(low: int, logs: Floats, slope: float) -> Floats:
+    del low
+    tilted = logs - slope * np.arange(logs.size)
+    return np.asarray(np.exp(tilted - tilted.max()))
+
+
+def _mean(masses: list[tuple[int, Floats]], slope: float) -> float:
+    shares = [(low, _tilted(low, logs, slope)) for low, logs in masses]
+    return sum(low + float((w * np.arange(w.size)).sum() / w.sum()) for low, w in shares)

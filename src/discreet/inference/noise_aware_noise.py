@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.noisy_release import NoisyRelease
 
 KINDS = ("laplace", "gaussian", "discrete_laplace", "discrete_gaussian")
+LEAST = 1e-200
 WIDE = 8.0  # Σ exp(−k²/2σ²) is σ√2π to 1e-500 from here on (Poisson summation)
 
 
@@ -66,7 +67,11 @@ class NoiseLaw:
 
     @property
     def variance(self) -> float:
-        """2b²; σ²; 2q/(1−q)²; by summation."""
+        """2b²; σ²; 2q/(1−q)²; by summation. Never 0, to which narrow noise on whole numbers underflows."""
+        return max(self._variance, LEAST)
+
+    @property
+    def _variance(self) -> float:
         s = self.scale
         if self.kind == "laplace":
             return 2 * s**2
