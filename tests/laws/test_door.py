@@ -96,13 +96,6 @@ def test_values_stay_within_what_check_accepts(prior, data):
 
 # --- bad input: each a ValueError that says what is wrong and shows no value ------------
 @examples
-def test_empty_data(prior, data):
-    empty = np.empty((0, np.shape(data)[1])) if np.ndim(data) == 2 else []
-    with pytest.raises(ValueError, match="no records"):
-        prior.statistic(empty)
-
-
-@examples
 def test_text_and_wrong_shapes_do_not_leak(prior, data):
     for bad in (["31337.25x"] * 3, np.full((2, 2, 2), SECRET)):
         with pytest.raises(

@@ -21,7 +21,7 @@ guarantees = st.one_of(
     st.builds(ApproxDP, small, st.sampled_from([0.0, 1e-9, 1e-6])),
     st.builds(RenyiDP.at, st.floats(1.5, 100), small),
     st.builds(
-        lambda a, b, e, f: RenyiDP.points({a: e, a + b: f}),
+        lambda a, b, e, f: RenyiDP.points({a: e, a + b: e + f}),
         st.floats(1.5, 50),
         st.floats(0.1, 50),
         small,

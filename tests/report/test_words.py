@@ -65,7 +65,7 @@ PROMISES = [
     dc.ZeroCDP(LONG),
     dc.GaussianDP(Fraction(1, 3)),
     dc.BoundedRange(LONG),
-    dc.RenyiDP.points({2: 0.1, Fraction(10**40 + 1, 10**40): LONG}),
+    dc.RenyiDP.points({1 + Fraction(10**40 + 1, 10**40): LONG / 2, 8: LONG}),
     dc.PureDP(LONG, relation=dc.ADD_REMOVE),
     dc.PureDP(LONG) + dc.ZeroCDP(LONG),
     dc.DirectPosterior(dc.BetaBernoulli(LONG, 12), n=100).guarantee,

@@ -36,7 +36,7 @@ class DirichletMultinomial(DirichletLaw):
         return Fraction(0), Fraction(self.trials)
 
     def statistic(self, data: ArrayLike) -> Integers:
-        rows = numbers(data, dimensions=2)
+        rows = numbers(data, columns=self.dimension)
         if rows.shape[1] != self.dimension:
             raise ValueError(f"a record has {self.dimension} counts, got rows of {rows.shape[1]}")
         if not np.all(self._declared(rows)):

@@ -21,8 +21,12 @@ WIDE = 2**300  # a radius beyond it, or below its inverse, has steps that double
 LARGEST = 2**53  # integers that doubles hold exactly
 
 
-def numbers(data: ArrayLike, *, dimensions: int = 1) -> Floats:
-    """Read records as doubles; NULL becomes NaN. Errors never show a value or a position."""
+def numbers(data: ArrayLike, *, columns: int | None = None) -> Floats:
+    """Read records as doubles, each one number or a row of so many columns; NULL becomes NaN.
+
+    No records are records, too: with n private the empty table is a neighbour. Errors never show a value or a
+    position.
+    """
     try:
         if isinstance(data, np.ma.MaskedArray):
             data = np.ma.filled(data.astype(np.float64), np.nan)
@@ -31,11 +35,12 @@ def numbers(data: ArrayLike, *, dimensions: int = 1) -> Floats:
         raise ValueError(
             "records must be numbers or missing; encode categories as integer codes first"
         ) from None
+    if columns is not None and x.shape == (0,):
+        return x.reshape(0, columns)
+    dimensions = 1 if columns is None else 2
     if x.ndim != dimensions:
-        shape = "one number a record" if dimensions == 1 else "one row a record"
+        shape = "one number a record" if columns is None else "one row a record"
         raise ValueError(f"records need a {dimensions}-dimensional array, {shape}; got {x.ndim} dimensions")
-    if x.shape[0] == 0:
-        raise ValueError("there are no records: a statistic needs at least one; without data, use the prior")
     return x
 
 
@@ -136,7 +141,7 @@ class Ball:
 
         So ‖q‖ ≥ ‖x‖/g − √d − 1 for every row inside, and Σq² ≤ R² for all: `tight` has the proof.
         """
-        x = numbers(data, dimensions=2)
+        x = numbers(data, columns=columns)
         if x.shape[1] != columns:
             raise ValueError(f"a record has {columns} numbers, got rows of {x.shape[1]}")
         x = np.clip(np.where(np.isnan(x), 0.0, x), -self.reach, self.reach) / float(self.grid)

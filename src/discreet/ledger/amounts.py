@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.privacy.curves import downward
+from discreet.privacy.curves import downward, lowered
 from discreet.privacy.filters import Filter, Overspent, Spending, filter_for
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved, same_relation
 from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
@@ -27,7 +27,7 @@ NEVER = FULL + 1  # stands for every cost that no empty meter could hold
 
 def units(cost: Fraction | None, capacity: Fraction) -> int:
     """⌈cost·FULL/capacity⌉: at or above the cost, hence Σ units ≤ FULL implies Σ costs ≤ capacity."""
-    if cost is None or not cost <= capacity:
+    if cost is None or not 0 <= cost <= capacity:  # nothing is ever paid back by a promise
         return NEVER
     return -((-cost * FULL) // capacity) if cost else 0
 
@@ -197,7 +197,7 @@ def _(budget: RenyiDP, state: Spending) -> Guarantee | None:
     left = {order: downward(rest) for order, (_, rest) in zip(orders, state.left(), strict=False)}
     if len(left) < len(orders) or not min(left.values()) > 0:
         return None
-    return RenyiDP.points(left, relation=budget.relation)
+    return RenyiDP.points(lowered(left), relation=budget.relation)
 
 
 @largest.register

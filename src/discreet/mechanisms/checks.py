@@ -96,9 +96,9 @@ def vector(value: ArrayLike, what: str) -> list[Fraction]:
 def finite(value: ArrayLike, what: str, *, missing: float) -> NDArray[np.float64]:
     """Return private one-dimensional data as doubles, NaN put at the public `missing`: no error may tell."""
     try:
-        array = non_empty(np.asarray(value, dtype=np.float64), what)
+        array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{what} must be a non-empty array of numbers") from None
+        raise ValueError(f"{what} must be an array of numbers") from None
     if array.ndim != 1:
         raise ValueError(f"{what} must be a one-dimensional array of numbers")
     return np.where(np.isnan(array), missing, array)

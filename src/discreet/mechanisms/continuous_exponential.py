@@ -11,12 +11,11 @@ import numpy as np
 
 from discreet.mechanisms.basic import BasicMechanism
 from discreet.mechanisms.calibration import largest_budget
-from discreet.mechanisms.checks import positive, probability
+from discreet.mechanisms.checks import non_empty, positive, probability
 from discreet.mechanisms.exponential import score_spread, utility_threshold
 from discreet.mechanisms.laws import BITS, finite_divergence
 from discreet.mechanisms.median import Interval
 from discreet.privacy.certified import Exact, ball, ceiling, precision
-from discreet.privacy.guarantee import SUBSTITUTE
 from discreet.privacy.guarantees import BoundedRange
 from discreet.sampling import exact
 from discreet.sampling.discrete import invert
@@ -33,10 +32,14 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class StepScore:
-    """Score `levels[i]` on grid points `starts[i] ≤ j < starts[i+1]`; the last run ends the grid. Private."""
+    """Score `levels[i]` on grid points `starts[i] ≤ j < starts[i+1]`; the last run ends the grid. Private.
+
+    `spread`, where it is known, is public: how far apart one record can pull the scores of two points.
+    """
 
     starts: tuple[int, ...] = field(repr=False)
     levels: tuple[Fraction, ...] = field(repr=False)
+    spread: Fraction | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         rising = all(a < b for a, b in zip(self.starts, self.starts[1:], strict=False))
@@ -60,13 +63,14 @@ class ContinuousExponential(BasicMechanism):
     """P(y) ∝ exp(ε s(X,y)/(2Δ)) on {lower, lower+g, …, upper}: ε-bounded range [DDR20 Lemma 3.2].
 
     The grid is the range, so nothing is rounded; runs of equal score are drawn at once, so it may be fine.
+    Where no spread is declared, a score that knows its own is drawn by that one.
     """
 
     lower: Exact
     upper: Exact
     epsilon: Exact
     sensitivity: Exact = 1
-    spread: Exact | None = None  # None: 2Δ
+    spread: Exact | None = None  # None: that of the score, or 2Δ
     grid: Exact | None = None
     name: ClassVar[str] = "continuous_exponential"
     theorem: ClassVar[str] = "McSherry, Talwar 2007, Thm 6; DDR20 Lemma 3.2; Smith 2011 (quantiles)"
@@ -106,20 +110,34 @@ class ContinuousExponential(BasicMechanism):
             return BoundedRange(ceiling(ball(Fraction(self.epsilon))), relation=self.relation)
 
     def quantile(self, data: ArrayLike, level: Exact = Fraction(1, 2)) -> StepScore:
-        """s(X,y) = −|#{x ≤ y} − level·n|: one record moves it by at most 1, either relation [Smith 2011]."""
-        least = (
-            2 if self.relation is SUBSTITUTE else 1
-        )  # how far apart one record can pull two points' scores
-        if not score_spread(self.sensitivity, self.spread) >= least:
-            raise ValueError(f"the quantile's score has spread {least} under this relation; leave spread out")
+        """s(X,y) = −|u(y)|, u(y) = #{x ≤ y} − level·n [Smith 2011]; no data score 0 everywhere.
+
+        How far apart one record pulls two points' scores, q the level: a record x that is added moves u(y)
+        by 1 − q for y ≥ x and by −q for y < x. So s moves by at most 1 − q beyond x and at most q before it,
+        either way: up where u(y) ≤ q − 1, down where u(y) ≥ 0, and both may lie beyond x. Two points beyond x
+        part by up to 2(1 − q), two before it by up to 2q, one of each by at most 1 ≤ 2 max(q, 1 − q): the
+        spread is 2 max(q, 1 − q), and attained. A record replaced moves u by ±1 between its two places and
+        by 0 elsewhere: the spread is 2.
+        """
         share = probability(level, "the quantile's level")
-        cells, counts = np.unique(self.interval.cells(data), return_counts=True)
+        least = Fraction(2) if self.relation.replaces else 2 * max(share, 1 - share)
+        if self.spread is not None and not Fraction(self.spread) >= least:
+            raise ValueError(
+                f"the quantile's score has spread {least} at this level under this relation, got "
+                f"{self.spread}; leave spread out"
+            )
+        if not 2 * Fraction(self.sensitivity) >= least:
+            raise ValueError(f"one record moves the quantile's score by {least / 2}, got {self.sensitivity}")
+        records = self.interval.cells(data)
+        if self.relation.replaces:  # with n private no records are an ordinary data set
+            non_empty(records, "the data")
+        cells, counts = np.unique(records, return_counts=True)
         below = np.concatenate(([0], np.cumsum(counts)))
         starts = np.concatenate(([0], cells))
-        first = 1 if cells[0] == 0 else 0
+        first = 1 if cells.size and cells[0] == 0 else 0
         wanted = share * int(below[-1])
         levels = tuple(-abs(int(c) - wanted) for c in below[first:])
-        return StepScore(tuple(int(s) for s in starts[first:]), levels)
+        return StepScore(tuple(int(s) for s in starts[first:]), levels, least)
 
     def release(self, value: StepScore, source: Source | None = None) -> float:
         """One point of the grid, as the nearest double."""
@@ -136,11 +154,15 @@ class ContinuousExponential(BasicMechanism):
 
     def _runs(self, value: StepScore) -> list[arb]:
         """P(run) ∝ length·e^{rate·level}, at the working precision"""
-        top = max(value.levels)
+        top, rate = max(value.levels), self._rate_of(value)
         lengths = value.lengths(self.interval.cell_count + 1)
-        weights = [k * ball(self.rate * (s - top)).exp() for k, s in zip(lengths, value.levels, strict=True)]
+        weights = [k * ball(rate * (s - top)).exp() for k, s in zip(lengths, value.levels, strict=True)]
         total = sum(weights[1:], weights[0])
         return [w / total for w in weights]
+
+    def _rate_of(self, value: StepScore) -> Fraction:
+        own = self.spread is None and value.spread is not None
+        return Fraction(self.epsilon) / value.spread if own and value.spread else self.rate
 
     def _cells(self, value: StepScore, cuts: list[int]) -> list[arb]:
         """P of each common piece of two step scores."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.mechanisms.checks import exact, finite, positive
+from discreet.mechanisms.checks import exact, finite, non_empty, positive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,7 @@ class SortedSample:
 
     @classmethod
     def of(cls, interval: Interval, data: ArrayLike) -> SortedSample:
-        return cls(np.sort(interval.cells(data)), interval.cell_count)
+        return cls(np.sort(non_empty(interval.cells(data), "the data")), interval.cell_count)
 
     @property
     def size(self) -> int:

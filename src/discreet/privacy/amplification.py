@@ -149,7 +149,7 @@ def weakened(epsilon: Exact, gamma: Exact) -> arb:
 
 
 def _after(before: ApproxDP, epsilon: arb, delta: arb) -> ApproxDP:
-    loss = min(max(0.0, ceiling(epsilon)), ceiling(ball(before.loss)))
+    loss = min(max(math.ulp(0.0), ceiling(epsilon)), ceiling(ball(before.loss)))  # 0 is no promise
     return ApproxDP(loss, min(max(0.0, ceiling(delta)), 1.0), relation=before.relation)
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
-from discreet.privacy.certified import ball
+from discreet.privacy.certified import ball, decide
 from discreet.privacy.conversions import (
     above,
+    chance_above,
     group_delta,
     pure_delta,
     pure_epsilon,
@@ -51,13 +52,13 @@ class PureDP(Guarantee):
 
     def epsilon(self, delta: Exact) -> float:
         slack = probability("delta", delta)
-        if self.delta(0) <= slack:
+        if decide(lambda: pure_delta(self.loss, 0), slack):
             return 0.0
         return min(upward(self.loss), max(0.0, above(lambda: pure_epsilon(self.loss, ball(slack)))))
 
     def delta(self, epsilon: Exact) -> float:
         asked = nonnegative("epsilon", epsilon)
-        return above(lambda: pure_delta(self.loss, asked))
+        return chance_above(lambda: pure_delta(self.loss, asked))
 
     def renyi(self, order: Exact) -> float:
         a = renyi_order(order)
@@ -118,7 +119,7 @@ class ApproxDP(Guarantee):
     def delta(self, epsilon: Exact) -> float:
         """δ(ε') = δ + (1 − δ)(e^ε − e^ε')₊/(1 + e^ε)."""
         asked = nonnegative("epsilon", epsilon)
-        return above(lambda: ball(self.slack) + (1 - ball(self.slack)) * pure_delta(self.loss, asked))
+        return chance_above(lambda: ball(self.slack) + (1 - ball(self.slack)) * pure_delta(self.loss, asked))
 
     def renyi(self, order: Exact) -> float:
         a = renyi_order(order)
@@ -170,13 +171,13 @@ class BoundedRange(Guarantee):
 
     def epsilon(self, delta: Exact) -> float:
         slack = probability("delta", delta)
-        if self.delta(0) <= slack:
+        if decide(lambda: range_delta(self.loss, 0), slack):
             return 0.0
         return min(upward(self.loss), max(0.0, above(lambda: range_epsilon(self.loss, ball(slack)))))
 
     def delta(self, epsilon: Exact) -> float:
         asked = nonnegative("epsilon", epsilon)
-        return above(lambda: range_delta(self.loss, asked))
+        return chance_above(lambda: range_delta(self.loss, asked))
 
     def renyi(self, order: Exact) -> float:
         a = renyi_order(order)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from flint import arb
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
     from discreet.privacy.certified import Exact
 
+FARTHEST = math.nextafter(math.inf, 0.0)
 GOLDEN = (math.sqrt(5) - 1) / 2
+SURE, FAR_TAIL = 40, 64
 TINY = (
     arb(2) ** -1080
 )  # below every double: the least positive double is above it, so no more digits are needed
@@ -32,6 +35,19 @@ def above(value: Callable[[], arb], *, bits: int = 60) -> float:
                     return best
         working *= 2
     return best
+
+
+def chance_above(value: Callable[[], arb]) -> float:
+    """Least double above a probability, within [0, 1]: rounding up must not pass the ends."""
+    return min(1.0, max(0.0, above(value)))
+
+
+def near(x: Exact) -> float:
+    """Return a double near x to steer by; what is beyond the doubles is the last of them."""
+    try:
+        return float(x)
+    except OverflowError:
+        return FARTHEST if x > 0 else -FARTHEST
 
 
 # ── formulas at the working precision ───────────────────────────────────────────────────────────────
@@ -120,9 +136,42 @@ def range_epsilon(loss: Exact, delta: arb) -> arb:
 
 
 def gaussian_delta(mu: arb, epsilon: arb) -> arb:
-    """δ(ε) = Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2), for any real ε [BW18 Thm 5; DRS22 Cor. 1]."""
-    centre, half, root = epsilon / mu, mu / 2, arb(2).sqrt()
-    return (((centre - half) / root).erfc() - epsilon.exp() * ((centre + half) / root).erfc()) / 2
+    """δ(ε) = Φ(−z) − e^ε Φ(−z − μ), z = ε/μ − μ/2, for any real ε [BW18 Thm 5; DRS22 Cor. 1].
+
+    0 ≤ δ ≤ Φ(−z), which beyond z = 40 is below every double. e^ε Φ(−z − μ) = e^{−z²/2} T(x) with the scaled
+    tail T(x) = e^{x²/2}Φ(−x) at x = z + μ, at most ½ for x ≥ 0: so for z < −40 δ is 1 to within e^{−800}.
+    """
+    z, root = epsilon / mu - mu / 2, arb(2).sqrt()
+    x = z + mu
+    if z > SURE:
+        return _between(arb(0), TINY)
+    if z < -SURE and x > 0:
+        return _between(1 - TINY, arb(1))
+    if x > FAR_TAIL:  # e^ε would be huge
+        return (z / root).erfc() / 2 - (-z * z / 2).exp() * scaled_tail(x)
+    return ((z / root).erfc() - epsilon.exp() * (x / root).erfc()) / 2
+
+
+def scaled_tail(x: arb) -> arb:
+    """T(x) = e^{x²/2}Φ(−x) for large x: Σ_k (−1)^k (2k−1)!!/x^{2k} over x√2π; partial sums enclose it.
+
+    Twelve terms leave 23!!/x^{24}, below 2^-105 from x = 64 on [Mills' ratio; Small 2010 §2.4].
+    """
+    term, total = arb(1), arb(0)
+    for k in range(12):
+        total += term
+        term *= -(2 * k + 1) / (x * x)
+    return _between(total, total + term) / (x * (2 * arb.pi()).sqrt())
+
+
+def _between(low: arb, high: arb) -> arb:
+    return low.union(high)
+
+
+def gaussian_epsilon_bound(mu_squared: Exact, delta: Exact) -> arb:
+    """ε = μ²/2 + μ√(2 ln(1/(2δ))₊) has δ(ε) ≤ Φ(−z) ≤ e^{−z²/2}/2 = δ, z = ε/μ − μ/2 ≥ 0 [Chernoff]."""
+    mu, odds = ball(Fraction(mu_squared)).sqrt(), -(2 * ball(delta)).log()
+    return mu * mu / 2 + mu * (2 * odds.max(arb(0))).sqrt()
 
 
 def group_delta(epsilon: arb, delta: arb, k: int) -> arb:
@@ -144,33 +193,29 @@ def renyi_epsilon(curve: Callable[[float], float], limit: float, delta: Exact) -
         return curve(order) + math.log(gap / order) - (log_delta + math.log(order)) / gap
 
     def proved(order: float) -> float:
-        bound = curve(order)
+        bound, a = curve(order), arb(order)
         if not bound < math.inf:
             return math.inf
-        a, d = arb(order), ball(delta)
-        return ceiling(arb(bound) + ((a - 1) / a).log() - (d.log() + a.log()) / (a - 1))
+        return above(lambda: arb(bound) + (-1 / a).log1p() - (ball(delta).log() + a.log()) / (a - 1))
 
-    with precision(128):
-        return max(0.0, proved(best_order(rough, limit)))
+    return max(0.0, proved(best_order(rough, limit)))
 
 
 def renyi_delta(curve: Callable[[float], float], limit: float, epsilon: Exact) -> float:
     """δ = min over all α in (1, α*] of exp((α−1)(R(α) − ε + ln(1 − 1/α)))/α [CKS20 Prop. 12 v4]."""
-    near = float(epsilon)
+    asked = near(epsilon)
 
     def rough(order: float) -> float:
         gap = order - 1
-        return gap * (curve(order) - near + math.log(gap / order)) - math.log(order)
+        return gap * (curve(order) - asked + math.log(gap / order)) - math.log(order)
 
     def proved(order: float) -> float:
-        bound = curve(order)
+        bound, a = curve(order), arb(order)
         if not bound < math.inf:
             return math.inf
-        a = arb(order)
-        return ceiling(((a - 1) * (arb(bound) - ball(epsilon) + ((a - 1) / a).log())).exp() / a)
+        return above(lambda: ((a - 1) * (arb(bound) - ball(epsilon) + (-1 / a).log1p())).exp() / a)
 
-    with precision(128):
-        return min(1.0, proved(best_order(rough, limit)))
+    return min(1.0, proved(best_order(rough, limit)))
 
 
 def best_order(objective: Callable[[float], float], limit: float) -> float:
@@ -235,7 +280,7 @@ def least_epsilon(profile: Callable[[float], float], delta: Exact, high: float) 
 
     Regula falsi (Illinois) on ln δ(ε) between a point that fails and one that is proved; returns the latter.
     """
-    bar = float(delta) if float(delta) <= delta else math.nextafter(float(delta), 0.0)
+    bar = near(delta) if near(delta) <= delta else math.nextafter(near(delta), 0.0)
     low, at_low = 0.0, profile(0.0)
     if at_low <= bar:
         return 0.0

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Protocol, Self, final
 from flint import arb
 
 from discreet.privacy.certified import ball, ceiling, precision
-from discreet.privacy.conversions import above, group_delta
+from discreet.privacy.conversions import chance_above, group_delta
+from discreet.privacy.guarantee import group_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from discreet.privacy.certified import Exact
     from discreet.privacy.guarantee import Guarantee
@@ -54,9 +55,13 @@ class Points:
 
     known: tuple[tuple[float, float], ...]  # vertices of the lower convex hull, orders ascending
 
+    def __post_init__(self) -> None:
+        refuse_false(self.known)
+
     @classmethod
     def of(cls, facts: Mapping[float, float]) -> Self:
         """Lower convex hull of (1, 0) and (α_i, (α_i − 1)ε_i), in exact arithmetic."""
+        refuse_false(sorted(facts.items()))
         hull: list[tuple[Fraction, Fraction]] = [(Fraction(1), Fraction(0))]
         for order in sorted(facts):
             new = Fraction(order), (Fraction(order) - 1) * Fraction(facts[order])
@@ -72,6 +77,30 @@ class Points:
                 return right[1] if order == right[0] else _on_chord(left, right, order)
             left = right
         return math.inf
+
+
+def refuse_false(points: Iterable[tuple[float, float]]) -> None:
+    """Refuse bounds that no pair of laws has: D_α is at least 0 and grows with α [EH14 Thm 3]."""
+    before = (1.0, 0.0)
+    for order, bound in points:
+        if not (isinstance(order, int | float) and before[0] < order < math.inf):
+            raise ValueError(f"Rényi orders are finite, above 1 and ascend, got {order!r} after {before[0]}")
+        if not (isinstance(bound, int | float) and 0 <= bound < math.inf):
+            raise ValueError(f"a Rényi divergence is at least 0 and finite, got {bound!r} at order {order}")
+        if bound < before[1]:
+            raise ValueError(
+                f"Rényi divergences grow with their order, got {before[1]} at {before[0]}, {bound} at {order}"
+                f"; what holds at an order holds at all below it: give {bound} there too"
+            )
+        before = order, bound
+
+
+def lowered(facts: Mapping[float, float]) -> dict[float, float]:
+    """Lower each bound to the least one at its order or beyond: D_α grows with α, so that one holds."""
+    least, found = math.inf, {}
+    for order in sorted(facts, reverse=True):
+        least = found[order] = min(least, facts[order])
+    return found
 
 
 def _above_chord(
@@ -108,6 +137,9 @@ class GroupCurve:
     curve: Curve
     k: int
 
+    def __post_init__(self) -> None:
+        group_size(self.k)
+
     def __call__(self, order: float) -> float:
         top = self.k * Fraction(order)
         orders = [top - j + 1 for j in range(1, self.k + 1)]
@@ -125,10 +157,13 @@ class GroupProfile:
     profile: Profile
     k: int
 
+    def __post_init__(self) -> None:
+        group_size(self.k)
+
     def __call__(self, epsilon: float) -> float:
         share = downward(Fraction(epsilon) / self.k)
         delta = self.profile(share)
-        return min(1.0, above(lambda: group_delta(arb(share), arb(delta), self.k)))
+        return chance_above(lambda: group_delta(arb(share), arb(delta), self.k))
 
 
 def below(

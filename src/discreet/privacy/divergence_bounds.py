@@ -8,8 +8,25 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Self, final
 
 from discreet.privacy.certified import ball
-from discreet.privacy.conversions import above, gaussian_delta, least_epsilon, renyi_delta, renyi_epsilon
-from discreet.privacy.curves import GroupCurve, GroupProfile, Points, Unbounded, below, downward, upward
+from discreet.privacy.conversions import (
+    above,
+    chance_above,
+    gaussian_delta,
+    gaussian_epsilon_bound,
+    least_epsilon,
+    renyi_delta,
+    renyi_epsilon,
+)
+from discreet.privacy.curves import (
+    GroupCurve,
+    GroupProfile,
+    Points,
+    Unbounded,
+    below,
+    downward,
+    refuse_false,
+    upward,
+)
 from discreet.privacy.guarantee import (
     SUBSTITUTE,
     Guarantee,
@@ -29,6 +46,10 @@ if TYPE_CHECKING:
 
     from discreet.privacy.certified import Exact
     from discreet.privacy.curves import Curve, Profile
+
+
+SMALLEST = 1e-300
+PROBES = tuple(1 + 2.0**j for j in range(-6, 9))  # orders at which a foreign curve is looked at
 
 
 @final
@@ -51,6 +72,10 @@ class RenyiDP(Guarantee):
             raise TypeError(
                 "curve must be callable, order to bound; for known points use RenyiDP.at or .points"
             )
+        if not type(self.curve).__module__.startswith("discreet."):  # somebody else's: look at it
+            orders = [a for a in PROBES if a < self.order_limit]
+            refuse_false((a, v) for a in orders if (v := self.curve(a)) != math.inf)
+        super().__post_init__()
 
     @classmethod
     def at(cls, order: float, epsilon: float, *, relation: Relation = SUBSTITUTE) -> Self:
@@ -64,7 +89,7 @@ class RenyiDP(Guarantee):
             raise ValueError("no Rényi point was given; give {order: epsilon, …}")
         orders = [exact("the Rényi order", renyi_order(a)) for a in facts]
         bounds = [positive("epsilon", e) for e in facts.values()]
-        pairs = {downward(a): upward(e) for a, e in zip(orders, bounds, strict=True)}
+        pairs = {downward(a): upward(e) for a, e in sorted(zip(orders, bounds, strict=True))}
         return cls(Points.of(pairs), order_limit=max(pairs), relation=relation)
 
     def epsilon(self, delta: Exact) -> float:
@@ -73,19 +98,27 @@ class RenyiDP(Guarantee):
         if slack == 0:  # a bounded loss is said by PureDP or BoundedRange, not by a Rényi curve
             return math.inf
         best = renyi_epsilon(self.renyi, self.order_limit, slack)
-        return best if self.profile is None else min(best, least_epsilon(self.profile, slack, best))
+        return best if self.profile is None else min(best, least_epsilon(self._profiled, slack, best))
 
     def delta(self, epsilon: Exact) -> float:
         asked = nonnegative("epsilon", epsilon)
         best = renyi_delta(self.renyi, self.order_limit, asked)
-        return best if self.profile is None else min(best, self.profile(downward(asked)))
+        return best if self.profile is None else min(best, self._profiled(downward(asked)))
+
+    def _profiled(self, epsilon: float) -> float:
+        value = float(self.profile(epsilon)) if self.profile is not None else 1.0
+        if value < 0:
+            raise ValueError(f"δ is at least 0; the profile gave less at ε = {epsilon}")
+        return value if value <= 1 else 1.0  # NaN is no promise either
 
     def renyi(self, order: Exact) -> float:
         a = upward(renyi_order(order))
         if a > self.order_limit or a == math.inf:
             return math.inf
         value = self.curve(a)
-        return math.inf if math.isnan(value) else value
+        if value < 0:
+            raise ValueError(f"a Rényi divergence is at least 0; the curve gave less at order {a}")
+        return math.inf if math.isnan(value) else float(value)
 
     def group(self, k: int) -> RenyiDP:
         """Apply the weak triangle inequality k − 1 times; to the profile the group rule of (ε, δ)-DP."""
@@ -185,12 +218,14 @@ class GaussianDP(Guarantee):
         slack = probability("delta", delta)
         if slack == 0:
             return math.inf
-        mu = self.mu
-        return least_epsilon(self.delta, slack, mu * mu / 2 + mu * math.sqrt(-2 * math.log(slack)))
+        bound = above(lambda: gaussian_epsilon_bound(self.mu_squared, slack))
+        if bound == math.inf or slack < SMALLEST:  # the profile, a double, says nothing further out
+            return bound
+        return min(bound, least_epsilon(self.delta, slack, bound))
 
     def delta(self, epsilon: Exact) -> float:
         asked = nonnegative("epsilon", epsilon)
-        return min(1.0, above(lambda: gaussian_delta(ball(Fraction(self.mu_squared)).sqrt(), ball(asked))))
+        return chance_above(lambda: gaussian_delta(ball(Fraction(self.mu_squared)).sqrt(), ball(asked)))
 
     def renyi(self, order: Exact) -> float:
         """D_α = αμ²/2 [M17 Prop. 7]."""
@@ -220,4 +255,6 @@ class GaussianDP(Guarantee):
         return GaussianDP.from_square(total, relation=self.relation)
 
     def implied_by(self, other: Guarantee) -> bool:
+        if isinstance(other, GaussianDP):
+            return Fraction(other.mu_squared) <= Fraction(self.mu_squared)
         return Fraction(other.gdp_bound) ** 2 <= self.mu_squared if other.gdp_bound < math.inf else False

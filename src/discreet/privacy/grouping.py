@@ -40,36 +40,44 @@ def _row(target: Guarantee, k: int) -> Guarantee:
 # A target that is no double is first lowered to one, so that answers rounded up to doubles still prove it.
 
 
+def _lower(x: Exact) -> Fraction:
+    """Return the double below, or x itself below every double."""
+    return Fraction(downward(x) or x)
+
+
 @_row.register
 def _(target: PureDP, k: int) -> PureDP:
     """ε/k: the ratio bound taken k times."""
-    return PureDP(Fraction(downward(target.loss)) / k, relation=target.relation)
+    return PureDP(_lower(target.loss) / k, relation=target.relation)
 
 
 @_row.register
 def _(target: BoundedRange, k: int) -> BoundedRange:
     """ε/k: lengths of the intervals add."""
-    return BoundedRange(Fraction(downward(target.loss)) / k, relation=target.relation)
+    return BoundedRange(_lower(target.loss) / k, relation=target.relation)
 
 
 @_row.register
 def _(target: ZeroCDP, k: int) -> ZeroCDP:
     """ρ/k² [Bun, Steinke 2016 Prop. 1.9]."""
-    return ZeroCDP(Fraction(downward(target.rho)) / k**2, relation=target.relation)
+    return ZeroCDP(_lower(target.rho) / k**2, relation=target.relation)
 
 
 @_row.register
 def _(target: GaussianDP, k: int) -> GaussianDP:
     """μ/k [DRS22 Thm 2.14]."""
     mu = target.mu  # rounded up where μ is no double
-    lower = mu if Fraction(mu) ** 2 <= Fraction(target.mu_squared) else math.nextafter(mu, 0.0)
+    above = mu == math.inf or Fraction(mu) ** 2 > Fraction(target.mu_squared)
+    lower = math.nextafter(mu, 0.0) if above and mu < math.inf else mu
+    if not 0 < lower < math.inf:  # no double is near μ
+        return GaussianDP.from_square(Fraction(target.mu_squared) / k**2, relation=target.relation)
     return GaussianDP(Fraction(lower) / k, relation=target.relation)
 
 
 @_row.register
 def _(target: ApproxDP, k: int) -> ApproxDP:
     """(ε/k, δ(e^{ε/k} − 1)/(e^ε − 1)) [Vadhan 2017 Lemma 2.2], rounded down until the rule gives ≤ δ back."""
-    share, delta = downward(Fraction(target.loss) / k), _share_of_delta(target.loss, target.slack, k)
+    share, delta = _lower(Fraction(target.loss) / k), _share_of_delta(target.loss, target.slack, k)
     for _step in range(STEPS):
         row = ApproxDP(share, delta, relation=target.relation)
         if row.group(k) <= target:
@@ -81,7 +89,7 @@ def _(target: ApproxDP, k: int) -> ApproxDP:
 def _share_of_delta(epsilon: Exact, delta: Exact, k: int) -> float:
     with precision(BITS):
         loss = ball(Fraction(epsilon))
-        return floor(ball(Fraction(delta)) * (loss / k).expm1() / loss.expm1())
+        return max(0.0, floor(ball(Fraction(delta)) * (loss / k).expm1() / loss.expm1()))
 
 
 # ── several draws ───────────────────────────────────────────────────────────────────────────────────
@@ -132,4 +140,6 @@ def _(target: RenyiDP, q: int) -> RenyiDP:
             "a Rényi target is shared among draws at known orders: use RenyiDP.at or RenyiDP.points"
         )
     shares = {order: downward(Fraction(bound) / q) for order, bound in target.curve.known}
+    if not min(shares.values()) > 0:
+        raise NotProved(f"a {q}th of this Rényi target is below every double: ask for a larger bound")
     return RenyiDP.points(shares, relation=target.relation)

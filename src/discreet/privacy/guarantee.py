@@ -188,7 +188,7 @@ def exact(name: str, value: Exact) -> Exact:
     plain = value.item() if hasattr(value, "item") else value
     if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
         raise TypeError(f"{name} must be an int, a float or a Fraction, got {type(value).__name__}")
-    if not math.isfinite(plain):
+    if isinstance(plain, float) and not math.isfinite(plain):
         raise ValueError(f"{name} must be finite, got {plain}")
     try:
         near = float(plain)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 
 from discreet.privacy.certified import ball, ceiling, precision
 from discreet.privacy.conversions import gaussian_delta
+from discreet.privacy.guarantee import group_size, nonnegative
 
 if TYPE_CHECKING:
     from flint import arb
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
     Parts = tuple[tuple[int, Exact], ...]  # (how many places, μ²)
 
 BITS = 128
+
+
+def refuse_parts(parts: Parts) -> None:
+    """Refuse what is no average of Gaussian promises, from JSON too."""
+    if not parts:
+        raise ValueError("an average needs at least one part")
+    for count, square in parts:
+        group_size(count)
+        nonnegative("mu_squared", square)
 
 
 def _average(parts: Parts, each: dict[int, arb]) -> arb:
@@ -30,6 +40,9 @@ class GaussianMixtureCurve:
 
     parts: Parts
 
+    def __post_init__(self) -> None:
+        refuse_parts(self.parts)
+
     def __call__(self, order: float) -> float:
         with precision(BITS):
             a = ball(order)
@@ -43,6 +56,9 @@ class GaussianMixtureProfile:
     """δ(ε) ≤ mean of δ_μ(ε): the hockey-stick divergence is jointly convex [BBG18 §2]."""
 
     parts: Parts
+
+    def __post_init__(self) -> None:
+        refuse_parts(self.parts)
 
     def __call__(self, epsilon: float) -> float:
         with precision(BITS):

@@ -2,16 +2,19 @@
 
 Randomised response dominates ε-DP [KOV15 Thm 3.3] and dominating pairs compose, adaptively too [Zhu, Dong,
 Wang 2022 Thm 10], so δ(ε) = E(1 − e^{ε−L})₊, L the sum of independent losses ±ε_i, P(+) = e^ε_i/(1 + e^ε_i).
-Moving mass of L upward only raises δ. Floats appear only as sums and products of positive terms, whose
-relative error is counted and added.
+Moving mass of L upward, or adding to it, only raises δ. Equal losses are balls throughout. Unequal ones have
+their laws convolved in doubles: sums and products of positive numbers only, each within 2^-53 of its exact
+result [IEEE 754], so that n of them in a row are within a factor 1 + 2n·2^-53 [Higham 2002 Lemma 3.1]; it is
+counted and added. Every exponential, and the expectation itself, is a ball.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -32,29 +35,49 @@ if TYPE_CHECKING:
 Losses = tuple[tuple["Exact", int], ...]  # (ε, how many), distinct
 
 UNIT = 2.0**-53
-LIBM = 2.0**-40  # what numpy's expm1 may be off by, relatively; it is good to 2^-50, and a test looks
+TAIL_BITS = 256
 LEAST = 5e-324
+FLOOR = 2.0**-1000  # more than all underflows together: fewer than 2^60 of them, each below 2^-1074
 REACH = 17.0  # Hoeffding: P(|L − EL| > 17√Σε²) ≤ 2e^{−17²/2} < 1e-62
+LARGEST, SMALLEST, MOST = 2.0**40, 2.0**-400, 2**20  # losses and μ² that are looked at, and how many
 LATTICE, BINS, GAUSSIAN_BINS = 2**13, 2**15, 2**10
 
 
 def optimal_delta(losses: Losses, mu_squared: Exact, epsilon: Exact) -> float:
     """δ(ε) of the composition: closed form [KOV15 Thm 3.3] for equal losses, else the convolved law."""
+    if _out_of_reach(losses, mu_squared):
+        return 1.0
     if mu_squared:
-        return min(1.0, _law(losses, GAUSSIAN_BINS, GAUSSIAN_BINS).mixed_delta(mu_squared, epsilon))
+        return min(1.0, _law(_raised(losses), GAUSSIAN_BINS, GAUSSIAN_BINS).mixed_delta(mu_squared, epsilon))
     if len(losses) == 1:
         return min(1.0, _equal_delta(*losses[0], epsilon))
-    return min(1.0, _law(losses, LATTICE, BINS).delta(downward(epsilon)))
+    return min(1.0, _law(_raised(losses), LATTICE, BINS).delta(downward(epsilon)))
 
 
 def optimal_epsilon(losses: Losses, mu_squared: Exact, delta: Exact) -> float:
     """Least certified ε of the composition at δ > 0."""
+    if _out_of_reach(losses, mu_squared):
+        return math.inf
     if mu_squared:
-        return _law(losses, GAUSSIAN_BINS, GAUSSIAN_BINS).mixed_epsilon(mu_squared, delta)
+        return _law(_raised(losses), GAUSSIAN_BINS, GAUSSIAN_BINS).mixed_epsilon(mu_squared, delta)
     if len(losses) == 1:
         return _equal_epsilon(*losses[0], delta)
     top = upward(sum(Fraction(e) * k for e, k in losses))
-    return min(top, least_epsilon(_law(losses, LATTICE, BINS).delta, delta, top))
+    return min(top, least_epsilon(_law(_raised(losses), LATTICE, BINS).delta, delta, top))
+
+
+def _out_of_reach(losses: Losses, mu_squared: Exact) -> bool:
+    """Whether the sums would overflow, underflow or take hours: then the other theorems answer alone."""
+    total, most = sum(Fraction(e) * k for e, k in losses), max((k for _, k in losses), default=0)
+    return total > LARGEST or most > MOST or (bool(mu_squared) and not SMALLEST < mu_squared < LARGEST)
+
+
+def _raised(losses: Losses) -> Losses:
+    """Raise losses that doubles hold badly: more loss promises less."""
+    counts: Counter[Exact] = Counter()
+    for loss, k in losses:
+        counts[max(loss, SMALLEST)] += k
+    return tuple(sorted(counts.items()))
 
 
 # ── equal losses: binomial tails as balls ───────────────────────────────────────────────────────────
@@ -78,6 +101,8 @@ def _tails(loss: Exact, k: int, bits: int) -> tuple[tuple[arb, arb], ...]:
 
 def _equal_delta(loss: Exact, k: int, epsilon: Exact) -> float:
     """δ(ε') = P(i ≥ j) − e^ε' Q(i ≥ j), j the least count whose loss (2j − k)ε exceeds ε'."""
+    if epsilon == math.inf:
+        return 0.0
     j = math.floor((Fraction(epsilon) / Fraction(loss) + k) / 2) + 1
     if j > k:
         return 0.0
@@ -122,10 +147,26 @@ class LossLaw:
     lost: float
 
     def delta(self, epsilon: float) -> float:
-        """Σ w(1 − e^{ε−l})₊ + lost, inflated by the counted error."""
-        over = self.losses > epsilon
-        terms = self.weights[over] * -np.expm1(epsilon - self.losses[over])
-        return float(terms.sum()) * (1 + LIBM + terms.size * UNIT) + self.lost
+        """Σ w(1 − e^{ε−l})₊ + lost: Σw − e^ε Σ we^{−l} over the losses above ε, as balls."""
+        places, mass, other = self._tails
+        k = int(np.searchsorted(places, epsilon, side="right"))
+        if k == places.size:
+            return self.lost
+        with precision(TAIL_BITS):
+            return ceiling(mass[k] - arb(epsilon).exp() * other[k] + arb(self.lost))
+
+    @cached_property
+    def _tails(self) -> tuple[Floats, list[arb], list[arb]]:
+        """Losses ascending, and Σw and Σwe^{−l} from each of them on."""
+        order = np.argsort(self.losses)
+        places, weights = self.losses[order], self.weights[order]
+        mass, other = [arb(0)], [arb(0)]
+        with precision(TAIL_BITS):
+            for loss, weight in zip(places[::-1].tolist(), weights[::-1].tolist(), strict=True):
+                w = arb(weight)
+                mass.append(mass[-1] + w)
+                other.append(other[-1] + w * (-arb(loss)).exp())
+        return places, mass[:0:-1], other[:0:-1]
 
     def mixed_delta(self, mu_squared: Exact, epsilon: Exact) -> float:
         """Σ w δ_GDP(μ)(ε − l) + lost, as balls: exact in the Gaussian part."""
@@ -148,8 +189,9 @@ class LossLaw:
 
     def _mixed_rough(self, mu: float, epsilon: float) -> float:
         x = epsilon - self.losses
-        profile = ndtr(mu / 2 - x / mu) - np.exp(x + log_ndtr(-mu / 2 - x / mu))
-        return float((self.weights * np.clip(profile, 0, 1)).sum()) + self.lost
+        with np.errstate(all="ignore"):  # only a guess, which mixed_delta proves or not
+            profile = ndtr(mu / 2 - x / mu) - np.exp(x + log_ndtr(-mu / 2 - x / mu))
+        return float((self.weights * np.clip(np.nan_to_num(profile, nan=1.0), 0, 1)).sum()) + self.lost
 
 
 @lru_cache(maxsize=32)
@@ -182,7 +224,7 @@ def _exact_law(losses: Losses) -> LossLaw:
         at = np.add.outer(at, _points(loss, k)).ravel()
         weight = np.multiply.outer(weight, _binomial(loss, k)).ravel()
     margin = sum(k * upward(e) for e, k in losses) * len(losses) * 4 * UNIT
-    return LossLaw(at + margin, weight * (1 + 4 * len(losses) * UNIT) + LEAST, 0.0)
+    return LossLaw(at + margin, weight * (1 + 4 * len(losses) * UNIT) + FLOOR, 0.0)
 
 
 def _grid_law(losses: Losses, bins: int) -> LossLaw:
@@ -200,41 +242,50 @@ def _grid_law(losses: Losses, bins: int) -> LossLaw:
     for loss, k in losses:
         first, part = _split(_points(loss, k), _binomial(loss, k), step)
         weights, counted = _convolve(weights, part)
-        start, error = start + first, error + counted
+        summed = (weights.size + 2) * UNIT  # by the crop
+        start, error = start + first, error + counted + summed
         mean += k * float(loss) * math.tanh(float(loss) / 2)
         start, weights, over = _crop(
             start, weights, (mean - REACH * spread) / step, (mean + REACH * spread) / step
         )
         lost += over
-    inflate = 1 + 2 * error + LIBM
+    inflate = 1 + 2 * error + 4 * UNIT
     return LossLaw(
         (start + np.arange(weights.size, dtype=np.float64)) * step,
         weights * inflate,
-        lost * inflate + 2.0**-1000,
+        lost * inflate + FLOOR,
     )
 
 
 def _split(at: Floats, weights: Floats, step: float) -> tuple[int, Floats]:
     cell = np.floor(at / step)
     gap = at - cell * step  # exact: both are multiples of one power of two
-    upper = np.clip(np.expm1(-gap) / math.expm1(-step), 0.0, 1.0)
-    lower = np.clip(np.exp(-gap) * np.expm1(gap - step) / math.expm1(-step), 0.0, 1.0)
+    lower, upper = _shares(gap, step)
     place = (cell - cell[0]).astype(np.int64)
     out = np.zeros(place[-1] + 2)
     np.add.at(out, place, weights * lower)
     np.add.at(out, place + 1, weights * upper)
-    return int(cell[0]), out * (1 + LIBM)
+    return int(cell[0]), out * (1 + (2 * at.size + 4) * UNIT)
+
+
+def _shares(gap: Floats, step: float) -> tuple[Floats, Floats]:
+    """1 − u and u = (1 − e^{−gap})/(1 − e^{−step}), both rounded up."""
+    with precision(128):
+        whole = (-arb(step)).expm1()
+        upper = [(-arb(g)).expm1() / whole for g in gap.tolist()]
+        pairs = [(min(1.0, ceiling(1 - u)), min(1.0, ceiling(u))) for u in upper]
+    return np.array([low for low, _ in pairs]), np.array([high for _, high in pairs])
 
 
 def _convolve(long: Floats, part: Floats) -> tuple[Floats, float]:
     """Direct product of two positive arrays and a bound on its relative error."""
     atoms = np.flatnonzero(part)
     if 4 * atoms.size > part.size:  # dense
-        return np.convolve(long, part), (min(long.size, part.size) + 2) * UNIT + LIBM
+        return np.convolve(long, part), (min(long.size, part.size) + 2) * UNIT
     out = np.zeros(long.size + part.size - 1)
     for i in atoms.tolist():
         out[i : i + long.size] += part[i] * long
-    return out, (atoms.size + 2) * UNIT + LIBM
+    return out, (atoms.size + 2) * UNIT
 
 
 def _crop(start: int, weights: Floats, low: float, high: float) -> tuple[int, Floats, float]:

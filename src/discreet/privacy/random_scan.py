@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.privacy.certified import ball
 from discreet.privacy.conversions import above
+from discreet.privacy.curves import lowered
 from discreet.privacy.filters import ORDERS
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved
 from discreet.privacy.guarantees import PureDP, RenyiDP
@@ -44,7 +45,7 @@ def visible_scan(guarantee: Guarantee, chosen: int, records: int) -> RenyiDP:
     """
     share = _share(guarantee, chosen, records)
     facts = {a: _mixed(a, guarantee.renyi(a), share) for a in ORDERS}
-    return RenyiDP.points(facts, relation=guarantee.relation)
+    return RenyiDP.points(lowered(facts), relation=guarantee.relation)
 
 
 def _mixed(order: float, divergence: float, share: Fraction) -> float:

@@ -167,4 +167,7 @@ def _decoded(data: Any) -> Any:  # noqa: ANN401
         )
     arguments = {name: _decoded(data[name]) for name in form.arguments}
     relation = {"relation": Relation.from_json(data["relation"])} if kind in _PROMISES else {}
-    return form.build(**arguments, **relation)
+    try:
+        return form.build(**arguments, **relation)
+    except (TypeError, AttributeError) as wrong:  # a number where a curve belongs, and the like
+        raise ValueError(f"a {kind} cannot be built from what this file holds: {wrong}") from None

@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.privacy.certified import ball, ceiling, floor, precision
-from discreet.privacy.curves import Unbounded
+from discreet.privacy.curves import Unbounded, downward
 from discreet.privacy.divergence_bounds import GaussianDP, RenyiDP
-from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, exact
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, exact, positive
 
 if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
@@ -39,7 +39,8 @@ class SubsampledProfile:
     def __call__(self, epsilon: float) -> float:
         with precision(BITS):
             before = floor((1 + ball(epsilon).expm1() / ball(self.rate)).log())
-            return min(1.0, ceiling(ball(self.rate) * ball(self.base.delta(max(before, 0.0)))))
+            least = max(before, downward(epsilon))  # ln(1 + (e^ε − 1)/q) ≥ ε, should e^ε be too large
+            return min(1.0, ceiling(ball(self.rate) * ball(self.base.delta(least))))
 
 
 def subsampled(base: Guarantee, rate: Exact) -> RenyiDP:
@@ -63,6 +64,9 @@ class SampledGaussianCurve:
     steps: int
     poisson: bool
 
+    def __post_init__(self) -> None:
+        _refuse_steps(self.mu_squared, self.rate, self.steps)
+
     def __call__(self, order: float) -> float:
         known = _orders(_above(self.mu_squared), Fraction(self.rate), self.steps, self.poisson)
         above = [bound for a, bound in known if a >= order]  # the divergence grows with its order
@@ -78,6 +82,9 @@ class SampledGaussianProfile:
     rate: Exact
     steps: int
 
+    def __post_init__(self) -> None:
+        _refuse_steps(self.mu_squared, self.rate, self.steps)
+
     def __call__(self, epsilon: float) -> float:
         found = _loss(_above(self.mu_squared), _above(self.rate), self.steps).get_delta(epsilon)
         return min(1.0, float(found))
@@ -88,12 +95,17 @@ def subsampled_gaussian(one: GaussianDP, rate: Exact, steps: int = 1) -> RenyiDP
 
     The numbers are dp-accounting's: pessimistic, in doubles, not certified as those of this library are.
     """
-    if steps < 1:
-        raise ValueError(f"need at least one step, got {steps}")
     poisson, square = one.relation is ADD_REMOVE, one.mu_squared
     curve = SampledGaussianCurve(square, _rate(rate), steps, poisson)
     profile = SampledGaussianProfile(square, rate, steps) if poisson else None
     return RenyiDP(curve, order_limit=float(ORDERS[-1]), profile=profile, relation=one.relation)
+
+
+def _refuse_steps(mu_squared: Exact, rate: Exact, steps: int) -> None:
+    positive("mu_squared", mu_squared)
+    _rate(rate)
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        raise ValueError(f"need at least one step, got {steps}")
 
 
 def _accounting() -> Any:  # noqa: ANN401 - a module

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, final
 
 from discreet.privacy.conversions import above
 from discreet.privacy.guarantees import GaussianDP, RenyiDP
+from discreet.privacy.pairs import WorstCase
 
 if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
     from discreet.privacy.guarantee import Guarantee, Relation
-    from discreet.privacy.pairs import WorstCase
 
 
 @final
@@ -22,6 +22,9 @@ class RenyiCurve:
     """α ↦ sup D_α of a worst case, rounded up; ∞ from α* on."""
 
     worst: WorstCase
+
+    def __post_init__(self) -> None:
+        _pair(self.worst)
 
     def __call__(self, order: Exact) -> float:
         return _renyi(self.worst, order)
@@ -34,8 +37,16 @@ class PrivacyProfile:
 
     worst: WorstCase
 
+    def __post_init__(self) -> None:
+        _pair(self.worst)
+
     def __call__(self, epsilon: Exact) -> float:
         return _delta(self.worst, epsilon)
+
+
+def _pair(worst: WorstCase) -> None:
+    if not isinstance(worst, WorstCase):
+        raise TypeError(f"a worst neighbouring pair is needed, got {type(worst).__name__}")
 
 
 @lru_cache(maxsize=4096)

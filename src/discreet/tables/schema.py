@@ -19,6 +19,7 @@ from discreet.tables.toml import toml_column
 Scalar = str | int | float | bool
 UNKNOWN = "(unknown)"
 PLACEHOLDER = "?"
+STORED = ((str, "string"), (bool, "bool"), (int, "int64"))
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class Kind(ABC):
     """Where each possible value of a column goes, NULL, NaN and the undeclared included: never an error."""
 
     kind: ClassVar[str]
+
+    @property
+    def stored(self) -> str:
+        """The type, as Arrow calls it, of a column of this kind that holds no value to tell it by."""
+        return "float64"
 
     def described(self) -> dict[str, Any]:
         """Return what a reader would write in TOML to declare this column; defaults left out."""
@@ -42,6 +48,10 @@ class Binary(Kind):
     true: Scalar = True
     missing: bool = False
 
+    @property
+    def stored(self) -> str:
+        return _stored(self.true)
+
     def __post_init__(self) -> None:
         _refuse_placeholder(self.true, "true")
         if isinstance(self.true, float) and not math.isfinite(self.true):
@@ -56,6 +66,10 @@ class Categorical(Kind):
 
     levels: tuple[Scalar, ...] = ()
     unknown: Scalar | None = None
+
+    @property
+    def stored(self) -> str:
+        return _stored(self.levels[0])
 
     def __post_init__(self) -> None:
         if isinstance(self.levels, str | bytes):
@@ -272,6 +286,10 @@ def _kind(name: str, declared: Any) -> Kind:  # noqa: ANN401 - whatever the file
         return kind(**given)
     except (TypeError, ValueError) as error:
         raise ValueError(f"column {name!r}: {error}") from None
+
+
+def _stored(value: Scalar) -> str:
+    return next((name for kind, name in STORED if isinstance(value, kind)), "float64")
 
 
 def _refuse_placeholder(value: object, what: str) -> None:

@@ -50,7 +50,7 @@ class Source:
 
 
 def open_source(source: Any, table: str | None, columns: Iterable[str]) -> Source:  # noqa: ANN401 - many kinds
-    """Connect; `columns` are all that is taken of a frame in memory."""
+    """Connect; `columns` are all that is taken of a frame in memory, mapped to their declared types."""
     if isinstance(source, str | Path):
         return _from_address(str(source), table, columns)
     if table is not None:
@@ -63,7 +63,7 @@ def open_source(source: Any, table: str | None, columns: Iterable[str]) -> Sourc
             "a source is a path, a database URL, an Ibis table, or a pandas, Polars or Arrow table; "
             f"got {type(source).__name__}"
         )
-    arrow = guarded("reading the frame", lambda: opener(source, list(columns)))
+    arrow = guarded("reading the frame", lambda: typed(opener(source, list(columns)), columns))
     return Source(guarded("reading the frame", lambda: _registered(arrow)), "duckdb")
 
 
@@ -152,6 +152,24 @@ def _registered(arrow: Any) -> Any:  # noqa: ANN401
 
 
 # --- frames in memory: only the declared columns, as Arrow ------------
+def typed(arrow: Any, columns: Iterable[str]) -> Any:  # noqa: ANN401
+    """Give columns that hold nothing the type that is declared.
+
+    A frame's column may have its type from its values: refusing one without any would tell that there are
+    none, and with n private the empty table is as good as its neighbour.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+
+    declared = columns if isinstance(columns, Mapping) else {}
+    if not hasattr(arrow, "set_column"):
+        return arrow
+    for place, field_ in enumerate(arrow.schema):
+        if pa.types.is_null(field_.type) and declared.get(field_.name):
+            column = pa.nulls(arrow.num_rows, pa.type_for_alias(declared[field_.name]))
+            arrow = arrow.set_column(place, field_.name, column)
+    return arrow
+
+
 def _present(columns: list[str], names: Iterable[str]) -> list[str]:
     have = list(names)
     return [name for name in columns if name in have] or have[:1]  # what is missing is said later

@@ -60,8 +60,8 @@ class Table:
                 "unit and rows_per_unit go together: unit names the column that says whose a row is, "
                 "rows_per_unit how many rows of one unit may count"
             )
-        names = [*declared, *([unit] if unit is not None else [])]
-        opened = open_source(source, table, dict.fromkeys(names))
+        types = {name: kind.stored for name, kind in declared.items()}
+        opened = open_source(source, table, types if unit is None else {unit: "int64", **types})
         refuse_columns(opened, declared, unit)
         return cls(declared, tuple(declared), unit, k, declared, opened, _whole("n", n))
 
