@@ -17,7 +17,7 @@ from discreet.line.forms import numbers
 from discreet.mcmc import run as chain
 from discreet.mcmc.checkpoint import Checkpoint, CheckpointError, settings
 from discreet.mcmc.plan import Plan, calibrate
-from discreet.place import new_file
+from discreet.place import dated, new_file
 from discreet.privacy.filters import Overspent
 from discreet.privacy.serial import to_json
 from discreet.privatise import pay, provenance
@@ -100,6 +100,7 @@ class ChainRelease:
         np.savez_compressed(held, draws=self.draws, certificate=np.array(json.dumps(self.certificate())))
         part = place.with_name(f".{place.name}.part")
         part.write_bytes(held.getvalue())
+        dated(part, self.created)
         os.replace(part, place)  # noqa: PTH105 - whole or not at all
         return place
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
-from discreet.place import KEPT
+from discreet.place import KEPT, dated
 from discreet.release_json import digest, release_to_json
 from discreet.shown import address, json_text
 
@@ -42,6 +42,8 @@ def write_record(release: Release, folder: str | Path) -> Path:
         _write_json(inside / CERTIFICATE, release.certificate())
         files = {CERTIFICATE: _file_digest(inside / CERTIFICATE)}
         _write_json(inside / RECORD, {"format": FORMAT, "release": release_to_json(release), "files": files})
+        for path in (*inside.iterdir(), inside):
+            dated(path, release.created)
         os.replace(inside, target)  # noqa: PTH105 - atomic, also over an empty folder
     return target
 
@@ -54,8 +56,8 @@ def write_rest(
     The record names each file only once it is in place, so that whenever this ends, the folder is whole.
     """
     if draws:
-        _add(folder, POSTERIOR, lambda: _posterior(release, draws))
-    _add(folder, REPORT, lambda: _report(release, ledger_view))
+        _add(folder, POSTERIOR, lambda: _posterior(release, draws), release.created)
+    _add(folder, REPORT, lambda: _report(release, ledger_view), release.created)
 
 
 def _posterior(release: Release, draws: int) -> bytes:
@@ -70,7 +72,7 @@ def _report(release: Release, ledger_view: LedgerView | None) -> bytes:
     return report(release, ledger_view).encode()
 
 
-def _add(folder: Path, name: str, make: Callable[[], bytes]) -> None:
+def _add(folder: Path, name: str, make: Callable[[], bytes], created: str) -> None:
     """Leave a file out that can be made again: a release that was paid for is not lost over a picture."""
     try:
         with tempfile.TemporaryDirectory(prefix=".release-", dir=folder.parent) as made:
@@ -79,8 +81,11 @@ def _add(folder: Path, name: str, make: Callable[[], bytes]) -> None:
             record = _read_json(folder / RECORD)
             record["files"][name] = _file_digest(part)
             _write_json(Path(made) / RECORD, record)
+            for path in (part, Path(made) / RECORD):
+                dated(path, created)
             os.replace(part, folder / name)  # noqa: PTH105 - each is whole or not there
             os.replace(Path(made) / RECORD, folder / RECORD)  # noqa: PTH105
+            dated(folder, created)
     except Exception as error:  # noqa: BLE001 - nothing here is private, and the release is saved
         warnings.warn(
             f"{name} was left out ({type(error).__name__}: {error}); the release itself is saved",

@@ -17,6 +17,7 @@ from discreet.cli.ledger import opened_ledger
 from discreet.cli.saving import answer, honest, lost_if_unwritten, undisturbed
 from discreet.cli.show import dump, say, table, waiting
 from discreet.cli.words import one_of, starting_with
+from discreet.place import dated
 from discreet.shown import cell
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def written(made: LocalRelease, column: str, out: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".release-", dir=out.parent) as folder:
         part = Path(folder) / out.name
         (csv.write_csv if out.suffix == ".csv" else parquet.write_table)(rows, part)
+        dated(part, made.receipt.at)
         os.replace(part, out)  # noqa: PTH105 - whole or not at all
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.mechanisms.calibration import gaussian_share
+from discreet.mechanisms.user_functions import unseen
 from discreet.privacy.composition import repeat
 from discreet.privacy.grouping import per_draw
 from discreet.privacy.guarantees import ApproxDP
@@ -60,10 +61,7 @@ def _equal(y: Labels, label: Any) -> Any:  # noqa: ANN401
 
 
 def _same(value: Any, label: Any) -> bool:  # noqa: ANN401
-    try:
-        return bool(value == label)
-    except Exception:  # noqa: BLE001 - failing would tell of one record
-        return False
+    return unseen(lambda: bool(value == label), missing=False)  # failing would tell of one record
 
 
 def probabilities(each: list[Floats]) -> Floats:

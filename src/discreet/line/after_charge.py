@@ -78,13 +78,14 @@ def blind(work: Callable[[], T]) -> T:
     SystemExit and an engine's panic too. Raised outside of the handler, so that no context leads to frames
     that hold private values.
     """
+    failure: BaseException
     try:
         return work()
     except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001, S110 - see above
-        pass
-    raise Withheld("what was raised is withheld, because it may tell of rows")
+        failure = KeyboardInterrupt()
+    except BaseException:  # noqa: BLE001 - see above
+        failure = Withheld("what was raised is withheld, because it may tell of rows")
+    raise failure
 
 
 def kept(receipt: Receipt, work: Callable[[], T]) -> T:

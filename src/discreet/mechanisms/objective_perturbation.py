@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 HESSIAN_SHARE = Fraction(3, 20)  # of μ²
 OUTPUT_SHARE = Fraction(1, 1024)  # of μ², for what the computer rounds
-USUAL, MANY = 2**16, 2**20  # records that the tolerance is made for; beyond, it is reached more slowly
+# Records that the tolerance is made for: a public n, the second where it is private. Doubles then prove the
+# minimum whatever the records are (at weights of usual length); beyond, it depends on them how long it takes.
+USUAL, MANY, MOST = 2**16, 2**20, 2**26
 FINE = Fraction(1, 2**42)  # tolerance, relative to the norm of the gradients over λ,
 WIDE = 16  # or to this much of the noise, if that is more: b is then exact in doubles
 CELLS = 2**48  # of a grid, the widest noise; 32 standard deviations are then whole numbers in doubles
@@ -143,7 +145,7 @@ class ObjectivePerturbation(Mechanism):
     @property
     def tolerance(self) -> float:
         """r: the minimum is found to this, whatever the data; public."""
-        records = min(max(self.n or MANY, USUAL), MANY)
+        records = MANY if self.n is None else min(max(self.n, USUAL), MOST)
         steepest = sqrt(self.model.gradient_square(SUBSTITUTE) / 4)
         return float(FINE) * max(records * steepest, WIDE * sqrt(self.variance)) / self.strength
 

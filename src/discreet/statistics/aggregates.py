@@ -28,7 +28,7 @@ from discreet.statistics.counted import Counted, checked, of_rows
 from discreet.statistics.counts import code_counts
 from discreet.statistics.moments import first_and_second, second
 from discreet.statistics.totals import item_counts, total, two_totals
-from discreet.tables.errors import guarded
+from discreet.tables.errors import blindly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ class BoundedStatistic:
 
     def read(self) -> Counted:
         """Return the exact integers. The one call that touches private values."""
-        return checked(guarded("reading the statistic", self.query), self.n)
+        return checked(blindly("reading the statistic", self.query), self.n)
 
 
 def bounded(

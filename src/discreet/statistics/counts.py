@@ -14,7 +14,7 @@ from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.statistics.counted import Counted, checked, of_rows
 from discreet.statistics.joint import grouped, joint_counts, packed, size_of, valued
 from discreet.statistics.sums import FEW, selected, summed_codes
-from discreet.tables.errors import guarded
+from discreet.tables.errors import blindly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ class BoundedCounts:
 
     def read(self) -> Counted:
         """Return all cells, flat, feature after feature. The one call that touches private values."""
-        return checked(guarded("reading the counts", self._query), self.n)
+        return checked(blindly("reading the counts", self._query), self.n)
 
     def _query(self) -> Counted:
         margins = self.margins()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.tables.errors import guarded
+from discreet.tables.errors import blindly
 from discreet.tables.sources import open_source
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def column_reader(data: Any, columns: tuple[str, ...]) -> Callable[[], dict[str,
     chosen = relation.select(**{name: relation[name].cast("string").fill_null("") for name in columns})
 
     def read() -> dict[str, NDArray[Any]]:
-        table = guarded("reading the observations", chosen.to_pyarrow)
+        table = blindly("reading the observations", chosen.to_pyarrow)
         return {name: np.asarray(table[name].to_numpy(zero_copy_only=False), dtype=str) for name in columns}
 
     return read
