@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from discreet.privacy.words import knob, upward
+from discreet.shown import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -76,5 +77,6 @@ def _listed(parameters: Mapping[str, Any]) -> str:
 
 
 def _section(title: str, lines: Iterable[str]) -> str:
-    body = (textwrap.fill(line, WIDTH, initial_indent="  - ", subsequent_indent="    ") for line in lines)
+    shown = map(visible, lines)  # columns and levels are words of others
+    body = (textwrap.fill(line, WIDTH, initial_indent="  - ", subsequent_indent="    ") for line in shown)
     return "\n".join([title, *body, ""])

@@ -146,9 +146,6 @@ def _beside(target: Path) -> Iterator[Path]:
 
 def _fill(path: Path) -> None:
     with path.open("wb") as file:
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, ROOM)
-        else:
-            file.write(bytes(ROOM))
-            file.flush()
-            os.fsync(file.fileno())
+        file.write(bytes(ROOM))
+        file.flush()
+        os.fsync(file.fileno())  # some systems find out only now

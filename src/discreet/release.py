@@ -21,6 +21,7 @@ from discreet.release_files import (
 )
 from discreet.release_json import canonical, release_arguments, release_to_json
 from discreet.sampling.source import SeededSource
+from discreet.shown import visible
 
 if TYPE_CHECKING:
     from discreet.inference.draws import Draws
@@ -71,7 +72,7 @@ class Release:
     def __repr__(self) -> str:
         what = f"{self.mechanism} of {', '.join(self.columns)}, {self.model!r}"
         seeded = ", SEEDED: not private" if self.seeded else ""
-        return f"Release({what}, {in_words(self.guarantee)}, receipt {self.receipt.id}{seeded})"
+        return f"Release({visible(what)}, {in_words(self.guarantee)}, receipt {self.receipt.id}{seeded})"
 
     # ── reading ─────────────────────────────────────────────────────────────────────────────────────
 

@@ -4,14 +4,17 @@ import csv
 import io
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from discreet.certificate_words import certificate_text
 from discreet.ledger import Ledger, LedgerError
 from discreet.privacy.guarantees import PureDP
+from discreet.release import Release
 from discreet.shown import address, cell, visible, without_secrets
 from discreet.tables.sources import open_source
 
@@ -162,6 +165,10 @@ def test_names_of_columns_and_levels_are_shown_escaped(run, home, budget):
     assert [done.code for done in seen] == [0, 0, 0, 0, 2, seen[-1].code]
     assert all(clean(done.out) and clean(done.err) for done in seen)
     assert all(clean((home / "r" / name).read_text()) for name in ("release.json", "certificate.json"))
+    release = Release.load(home / "r")
+    assert clean(repr(release))
+    assert clean(certificate_text(release.certificate()))
+    assert tomllib.loads(seen[0].out)["columns"].keys() == {EVIL}  # a template that is read as it is shown
 
 
 # ── spreadsheets ────────────────────────────────────────────────────────────────────────────────────

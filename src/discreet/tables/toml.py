@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from discreet.shown import visible
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,5 +19,12 @@ def toml_column(name: str, declared: Mapping[str, Any], note: str = "") -> str:
 
 
 def _toml(value: object) -> str:
-    """JSON, but for the one control character that JSON leaves as it is."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """JSON, but for characters that a terminal would obey: those as TOML's own escapes."""
+    return "".join(_escaped(c) for c in json.dumps(value, ensure_ascii=False))
+
+
+def _escaped(character: str) -> str:
+    if visible(character) == character:
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 2**16 else f"\\U{code:08x}"
