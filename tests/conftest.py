@@ -1,8 +1,11 @@
 """Engines for real: PostgreSQL and Spark are started here from their wheels, once a session, and closed."""
 
 import os
+import shutil
 import subprocess
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -144,3 +147,27 @@ def spark(tmp_path_factory):
     yield session
     session.stop()
     os.environ.pop("JAVA_HOME") if saved is None else os.environ.update(JAVA_HOME=saved)
+
+
+@pytest.fixture(scope="session")
+def debian_postgres_url(tmp_path_factory):
+    """Debian's server, which has ICU collations and citext; the one of the wheel is built without."""
+    pytest.importorskip("psycopg")
+    homes = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not homes:
+        pytest.skip("Debian's PostgreSQL is not installed; `make test` installs it")
+    home, folder = homes[-1].parent, Path(tempfile.mkdtemp(prefix="discreet-postgres-"))
+    root = {"user": "postgres", "group": "postgres", "extra_groups": ()} if os.getuid() == 0 else {}
+    if root:
+        shutil.chown(folder, "postgres", "postgres")
+
+    def run(program, *arguments):
+        command = [home / program, "-D", folder / "data", *arguments]
+        subprocess.run(command, check=True, capture_output=True, cwd=folder, **root)  # noqa: S603
+
+    run("initdb", "-A", "trust", "-U", "postgres", "-N", "--locale=C.UTF-8", "-E", "UTF8")
+    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+    run("pg_ctl", "-w", "-l", folder / "log", "-o", options, "start")
+    yield f"postgresql://postgres@/postgres?host={folder}"
+    run("pg_ctl", "-m", "immediate", "stop")
+    shutil.rmtree(folder)

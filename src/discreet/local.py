@@ -126,18 +126,19 @@ def charge_name(observations: str) -> str:
     return f"observations: {observations}"
 
 
-def _profiles(
-    found: dict[str, NDArray[Any]], graph: ProfileGraph, profile: str, size: int
-) -> NDArray[np.int64]:
+def _profiles(found: dict[str, Any], graph: ProfileGraph, profile: str, size: int) -> NDArray[np.int64]:
     if profile in graph.names:
         return np.full(size, graph.place(profile))
     return _places(found[profile], graph.names)  # −1: none of them
 
 
-def _places(column: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.int64]:
-    known = {name: place for place, name in enumerate(names)}
-    levels, inverse = np.unique(column, return_inverse=True)
-    return np.array([known.get(str(level), -1) for level in levels], dtype=np.int64)[inverse]
+def _places(column: Any, names: tuple[str, ...]) -> NDArray[np.int64]:  # noqa: ANN401 - an Arrow column
+    """Find texts by their bytes; in arrays of NumPy each would take as much room as the longest."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+    from pyarrow import compute  # noqa: PLC0415
+
+    found = compute.index_in(column, value_set=pa.array(names, column.type))
+    return np.asarray(found.fill_null(-1).to_numpy(), dtype=np.int64)
 
 
 def _randomised(

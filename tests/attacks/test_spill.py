@@ -90,7 +90,7 @@ def test_only_folders_of_the_dead_are_swept(temporary):
 
 
 def test_a_forked_child_deletes_nothing_of_its_parent(temporary):
-    open_source({"x": [1, 2]}, None, ("x",))
+    open_source({"x": [1, 2]}, None, {"x": "int64"})
     mine = spill._mine[os.getpid()].path
     spill._gone(mine, None, owner=os.getpid() + 1)  # as a child's copy of our objects ends
     assert mine.exists()

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.tables.table import Table
 
-ANSWER = "discreet_answer"
+OWN = "\0"  # begins the names of columns of ours: no column of data has it in its name
+ANSWER = f"{OWN}y"
 
 
 def bound(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLinear]:
@@ -36,7 +37,7 @@ def bound(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLin
 def designed(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLinear]:
     """Return numeric columns, the features in [−1, 1] and the answer last, and the bound model."""
     chosen, model = bound(table, model)
-    columns = {f"discreet_x{i}": _column(f) for i, f in enumerate(model.design)}
+    columns = {f"{OWN}x{i}": _column(f) for i, f in enumerate(model.design)}
     columns[ANSWER] = answer_of(model.loss, model, chosen.schema[model.target])
     return chosen.derive(**columns)[tuple(columns)], model
 
@@ -46,9 +47,7 @@ def compact(table: Table, model: GeneralizedLinear) -> Table:
     chosen, model = bound(table, model)
     first = {feature.column: feature for feature in reversed(model.design)}
     columns = {
-        f"discreet_x{i}": Column(name)
-        if isinstance(chosen.schema[name], Categorical)
-        else _column(first[name])
+        f"{OWN}x{i}": Column(name) if isinstance(chosen.schema[name], Categorical) else _column(first[name])
         for i, name in enumerate(model.features)
     }
     columns[ANSWER] = answer_of(model.loss, model, chosen.schema[model.target])

@@ -150,15 +150,16 @@ class Term:
     labels: tuple[int, ...]  # the declared code that each value stands for
 
     @property
-    def column(self) -> str:
-        return f"discreet {self.stride} {self.name}"
+    def key(self) -> tuple[str, int]:
+        """Tell terms apart that need a column of their own."""
+        return self.name, 0 if self.coded is None else self.stride
 
-    def value(self, rows: Any, table: Table) -> Any:  # noqa: ANN401 - Ibis
+    def value(self, column: Any, table: Table) -> Any:  # noqa: ANN401 - Ibis
         from discreet.tables.codes import plain  # noqa: PLC0415 - Ibis is heavy
 
         if self.coded is not None:
-            return rows[self.column]
-        return plain(table.schema[self.name], rows[self.name]).cast("int32") * self.stride
+            return column
+        return plain(table.schema[self.name], column).cast("int32") * self.stride
 
 
 def _terms(table: Table, names: tuple[str, ...]) -> list[Term]:
@@ -181,10 +182,13 @@ def keyed(
     from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
 
     packs = [_terms(table, (*by, *group)) for group in groups]
-    terms = [term for pack in packs for term in pack]
-    clean = dict.fromkeys(term.name for term in terms if term.coded is None)
-    rows = clean_rows(table, tuple(clean), {t.column: t.coded.value for t in terms if t.coded is not None})
-    keys = [reduce(operator.add, (term.value(rows, table) for term in pack)).cast("int32") for pack in packs]
+    terms = {term.key: term for pack in packs for term in pack}
+    columns = {key: f"t{i}" for i, key in enumerate(terms)}
+    own = {columns[key]: term.coded.value for key, term in terms.items() if term.coded is not None}
+    clean = {columns[key]: term.name for key, term in terms.items() if term.coded is None}
+    rows = clean_rows(table, clean, own)
+    sums = [[term.value(rows[columns[term.key]], table) for term in pack] for pack in packs]
+    keys = [reduce(operator.add, each).cast("int32") for each in sums]
     return rows.select(**{f"k{i}": key for i, key in enumerate(keys)}), [[t.labels for t in p] for p in packs]
 
 
@@ -215,13 +219,13 @@ def valued(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[int, .
     ordered = table.unit is not None and len(names) > 1
     own = {f"v{i}": None if ordered else coded(table, x) for i, x in enumerate(names)}
     rest = {f"v{i}": x for i, x in enumerate(names) if own[f"v{i}"] is None}
-    rows = clean_rows(table, tuple(rest.values()), {v: c.value for v, c in own.items() if c is not None})
+    rows = clean_rows(table, rest, {v: c.value for v, c in own.items() if c is not None})
     labels = [
         c.labels if c is not None else tuple(range(size_of(table, x)))
         for c, x in zip(own.values(), names, strict=True)
     ]
     wide = {v: "int16" if size_of(table, x) < 2**15 else "int64" for v, x in rest.items()}
-    clean = {v: plain(table.schema[x], rows[x]).cast(wide[v]) for v, x in rest.items()}
+    clean = {v: plain(table.schema[x], rows[v]).cast(wide[v]) for v, x in rest.items()}
     kept = [UNIT] if table.unit is not None else []
     return rows.select(*kept, **{v: clean[v] if v in clean else rows[v] for v in own}), labels
 

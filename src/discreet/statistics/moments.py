@@ -61,8 +61,9 @@ def _sums(
     refuse_overflow(n or MOST_RECORDS, ball.largest**2)
     if table.source.embedded and table.unit is None:
         return _streamed(*_asstored(table, names, ball), ball)
-    rows = clean_rows(table, names)
-    numbers = {f"x{i}": within(ball.reach, *as_number(rows[x], table.schema[x])) for i, x in enumerate(names)}
+    own = {f"x{i}": name for i, name in enumerate(names)}
+    rows = clean_rows(table, own)
+    numbers = {x: within(ball.reach, *as_number(rows[x], table.schema[name])) for x, name in own.items()}
     rows = at_most(table, rows.mutate(**numbers), tuple(numbers)).select(*numbers)
     if table.source.embedded:
         return _streamed(rows, [anywhere(ball)] * width, ball)
@@ -78,10 +79,8 @@ def _asstored(
 
     raw = {f"x{i}": stored(table, name) for i, name in enumerate(names)}
     rest = {x: name for x, name in zip(raw, names, strict=True) if raw[x] is None}
-    rows = clean_rows(
-        table, tuple(rest.values()), {x: column for x, column in raw.items() if column is not None}
-    )
-    clean = {x: as_number(rows[name], table.schema[name])[0] for x, name in rest.items()}
+    rows = clean_rows(table, rest, {x: column for x, column in raw.items() if column is not None})
+    clean = {x: as_number(rows[x], table.schema[name])[0] for x, name in rest.items()}
     clips = [
         anywhere(ball) if x in rest else clip_of(table.schema[name], ball.reach)
         for x, name in zip(raw, names, strict=True)

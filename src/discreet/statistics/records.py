@@ -43,8 +43,9 @@ def _batches(table: Table) -> Callable[[], Iterator[Any]]:
     from discreet.tables.engine import batches, prepared  # noqa: PLC0415 - Ibis is heavy
     from discreet.tables.rows import clean_rows  # noqa: PLC0415
 
-    rows = clean_rows(table, table.columns)
-    numbers = {f"x{i}": _number(table.schema[x], rows[x]) for i, x in enumerate(table.columns)}
+    own = {f"x{i}": name for i, name in enumerate(table.columns)}
+    rows = clean_rows(table, own)
+    numbers = {x: _number(table.schema[name], rows[x]) for x, name in own.items()}
     rows = at_most(table, rows.mutate(**numbers), tuple(numbers)).select(*numbers)
     if table.source.embedded:
         return batches(rows, BATCH)

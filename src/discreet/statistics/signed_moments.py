@@ -37,22 +37,21 @@ def signed(table: Table, model: GeneralizedLinear, n: int | None) -> Query:
     refuse_overflow(n or MOST_RECORDS, length_square(model))
     if table.source.embedded and table.unit is None:
         return _streamed(*_as_stored(table, encoded, model), model)
-    rows = _numbers(encoded)
-    rows = at_most(table, rows, tuple(rows.columns)[-1 - len(model.design) :])
-    rows = rows.select(*(f"x{i}" for i in range(len(model.design))), SIGN)
+    names = (*(f"x{i}" for i in range(len(model.design))), SIGN)
+    rows = at_most(table, _numbers(encoded, names), names).select(*names)
     if table.source.embedded:
         return _streamed(rows, [None] * len(model.design), model)
     return _in_sql(table, rows, model, n)
 
 
-def _numbers(encoded: Table) -> Any:  # noqa: ANN401 - an Ibis table
+def _numbers(encoded: Table, names: tuple[str, ...]) -> Any:  # noqa: ANN401 - an Ibis table
     """Return x0, x1, … and the sign, clean doubles, beside what tells the units apart."""
     from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
 
-    rows = clean_rows(encoded, encoded.columns)
-    named = [as_number(rows[x], encoded.schema[x])[0] for x in encoded.columns]
-    features = {f"x{i}": x for i, x in enumerate(named[:-1])}
-    return rows.mutate(**features, **{SIGN: _sign(named[-1])})
+    own = dict(zip(names, encoded.columns, strict=True))
+    rows = clean_rows(encoded, own)
+    numbers = {x: as_number(rows[x], encoded.schema[name])[0] for x, name in own.items()}
+    return rows.mutate(**numbers | {SIGN: _sign(numbers[SIGN])})
 
 
 def _sign(y: Any) -> Any:  # noqa: ANN401 - an Ibis value
@@ -72,17 +71,17 @@ def _as_stored(table: Table, encoded: Table, model: GeneralizedLinear) -> tuple[
         x: None if feature.level is not None else stored(table, feature.column)
         for x, feature in zip(names, model.design, strict=True)
     }
-    rest = [name for x, name in names.items() if raw[x] is None]
-    rows = clean_rows(encoded, (*rest, ANSWER), {x: c for x, c in raw.items() if c is not None})
+    rest = {x: name for x, name in names.items() if raw[x] is None} | {SIGN: ANSWER}
+    rows = clean_rows(encoded, rest, {x: c for x, c in raw.items() if c is not None})
     clean = {
-        x: rows[x] if raw[x] is not None else as_number(rows[name], encoded.schema[name])[0]
+        x: rows[x] if raw[x] is not None else as_number(rows[x], encoded.schema[name])[0]
         for x, name in names.items()
     }
     scaled = [
         None if raw[x] is None else Scaled.of(table.schema[feature.column], encoded, name)
         for (x, name), feature in zip(names.items(), model.design, strict=True)
     ]
-    return rows.select(**clean, **{SIGN: _sign(rows[ANSWER])}), scaled
+    return rows.select(**clean, **{SIGN: _sign(rows[SIGN])}), scaled
 
 
 @final

@@ -58,8 +58,8 @@ def _truths(table: Table) -> Query:
     from discreet.tables.rows import clean_rows  # noqa: PLC0415
 
     (name,) = table.columns
-    rows = clean_rows(table, (name,))
-    get = one_row(rows.aggregate(n=rows.count(), first=how_often(rows[name])))
+    rows = clean_rows(table, {"x": name})
+    get = one_row(rows.aggregate(n=rows.count(), first=how_often(rows.x)))
 
     def read() -> Counted:
         got = get()
@@ -122,9 +122,8 @@ def _lattice_rows(table: Table, lattice: Lattice, *, bound: bool = True) -> Any:
     from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
 
     (name,) = selected(table, 1)
-    kind = table.schema[name]
-    rows = clean_rows(table, (name,))
-    rows = rows.mutate(q=on_lattice(rows[name], kind, lattice)).drop(*({name} - {"q"}))
+    rows = clean_rows(table, {"x": name})
+    rows = rows.mutate(q=on_lattice(rows.x, table.schema[name], lattice)).drop("x")
     return at_most(table, rows, ("q",)) if bound else rows
 
 
@@ -144,12 +143,13 @@ def item_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN4
             f"the columns are declared to add up to at most {sum(most)}, and the model counts {model.trials} "
             "trials a record: no record could; give the columns their maxima, or the model its trials"
         )
-    rows = clean_rows(table, names)
-    numbers = [as_number(rows[name], table.schema[name])[0] for name in names]
+    own = {f"x{i}": name for i, name in enumerate(names)}
+    rows = clean_rows(table, own)
+    numbers = [as_number(rows[x], table.schema[name])[0] for x, name in own.items()]
     whole, none = double(model.trials), double(0)
     right = sum(numbers[1:], numbers[0]) == whole
     shares = {f"c{i}": right.ifelse(x, whole if i == len(names) - 1 else none) for i, x in enumerate(numbers)}
-    rows = at_most(table, rows.mutate(**shares).drop(*names), tuple(shares))
+    rows = at_most(table, rows.mutate(**shares).drop(*own), tuple(shares))
     get = one_row(rows.aggregate(n=rows.count(), **{c: exact_sum(rows[c], model.trials, n) for c in shares}))
 
     def read() -> Counted:

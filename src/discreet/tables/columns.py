@@ -6,6 +6,7 @@ import operator
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.families.family import double_above
@@ -221,7 +222,10 @@ class Among(Expression):
         return Binary()
 
     def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
-        return _comparable(self.inner, cells, schema).isin(self._known(schema))
+        x, levels = _comparable(self.inner, cells, schema), self._known(schema)
+        if isinstance(self.inner.kind(schema), Binary):  # Ibis writes (a | b).isin(…) without the brackets
+            return reduce(operator.or_, [x == level for level in levels])
+        return x.isin(levels)
 
     def _known(self, schema: Schema) -> list[Any]:
         kind = self.inner.kind(schema)

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 from functools import singledispatch
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ibis
 
 from discreet.tables.numbers import double, quantised
 from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.tables.schema import Scalar
+
+LARGEST_DOUBLE = 1e308
 SMALLEST_DECIMAL = 1e-60  # smaller decimals are 0: a cast that underflows is an error on PostgreSQL
 
 
@@ -25,7 +31,7 @@ def clean(kind: Kind, raw: Any, *, text: bool) -> Any:  # noqa: ANN401, ARG001 -
 
 @clean.register
 def _(kind: Binary, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
-    value = _comparable(raw, kind.true, text=text)
+    value = _comparable(raw, (kind.true,), text=text)
     if value.type().is_boolean():
         return (value if kind.true else ~value).fill_null(kind.missing)
     hit = (value == _like(value, kind.true)).fill_null(kind.missing)
@@ -34,7 +40,7 @@ def _(kind: Binary, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
 
 @clean.register
 def _(kind: Categorical, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
-    value = _comparable(raw, kind.levels[0], text=text)
+    value = _comparable(raw, kind.levels, text=text)
     last = len(kind.levels) - 1
     if value.type().is_integer() and kind.levels == tuple(range(last + 1)):
         return value.between(0, last).ifelse(value, kind.elsewhere).cast("int32")
@@ -63,9 +69,9 @@ def _(kind: Count, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
 def _clipped(raw: Any, lower: float, upper: float, missing: float) -> Any:  # noqa: ANN401
     """X ≤ ∞ is false for NaN in both orders that engines use; so is lower ≤ x ≤ upper."""
     low, high = double(lower), double(upper)
-    if raw.type().is_decimal():
+    if _is_numeric(raw):
         within, inside, above, below = _decimal(raw, lower, upper)
-    else:
+    else:  # other engines' decimals too: comparing them with a literal is an error where it has more digits
         inside = raw.cast("float64")
         within, below = inside.between(low, high), inside < low
         above = (inside > high) & (inside <= double(inf))
@@ -76,17 +82,35 @@ def _clipped(raw: Any, lower: float, upper: float, missing: float) -> Any:  # no
 def _decimal(raw: Any, lower: float, upper: float) -> tuple[Any, Any, Any, Any]:  # noqa: ANN401
     """Compare as decimals, and only then cast: PostgreSQL's numeric exceeds doubles, its NaN exceeds all."""
     small = raw.between(-SMALLEST_DECIMAL, SMALLEST_DECIMAL)
-    above = raw > upper
-    if raw.type().scale is None:
-        above &= raw.cast("string") != "NaN"
+    above = (raw > upper) & (raw.cast("string") != "NaN")
     return raw.between(lower, upper), small.ifelse(double(0), raw.cast("float64")), above, raw < lower
 
 
-def _comparable(raw: Any, level: object, *, text: bool) -> Any:  # noqa: ANN401
-    """Text columns of a CSV are read as the type of the declared level."""
-    if not text or isinstance(level, str):
-        return raw.cast("float64") if raw.type().is_floating() else raw
-    return _parsed(raw, "boolean" if isinstance(level, bool) else "float64")
+def _is_numeric(raw: Any) -> bool:  # noqa: ANN401
+    """Whether it is PostgreSQL's numeric, of up to 131072 digits."""
+    return bool(raw.type().is_decimal() and raw.get_backend().name == "postgres")
+
+
+def _comparable(raw: Any, levels: Sequence[Scalar], *, text: bool) -> Any:  # noqa: ANN401
+    """Text columns of a CSV are read as the type of the declared levels."""
+    if text and not isinstance(levels[0], str):
+        return _parsed(raw, "boolean" if isinstance(levels[0], bool) else "float64")
+    if raw.type().is_floating() or (raw.type().is_decimal() and not _fit(raw, levels)):
+        return _double(raw) if _is_numeric(raw) else raw.cast("float64")
+    return raw
+
+
+def _fit(raw: Any, levels: Sequence[Scalar]) -> bool:  # noqa: ANN401
+    """Whether decimals and levels compare as they are: engines cast the one to the other, or fail."""
+    dtype = raw.type()
+    room = inf if dtype.precision is None else 10 ** (dtype.precision - dtype.scale)
+    return all(isinstance(level, int) and abs(level) < room for level in levels)
+
+
+def _double(raw: Any) -> Any:  # noqa: ANN401
+    """Cast a numeric: NaN is NULL, what exceeds doubles is infinite; a plain cast is an error there."""
+    within, inside, above, below = _decimal(raw, -LARGEST_DOUBLE, LARGEST_DOUBLE)
+    return ibis.cases((within, inside), (above, double(inf)), (below, double(-inf)))
 
 
 def _parsed(raw: Any, dtype: str) -> Any:  # noqa: ANN401
@@ -104,7 +128,9 @@ def _like(value: Any, level: Any) -> Any:  # noqa: ANN401
 
 
 def _not_a_number(value: Any) -> Any:  # noqa: ANN401
-    return value.isnan().fill_null(True) if value.type().is_floating() else value.isnull()  # noqa: FBT003
+    if value.type().is_floating():
+        return value.isnan().fill_null(True)  # noqa: FBT003
+    return value.isnull() | (value.cast("string") == "NaN") if _is_numeric(value) else value.isnull()
 
 
 # --- is the column's type one that the kind can read? Decided from metadata ------------

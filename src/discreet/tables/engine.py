@@ -1,11 +1,15 @@
 """Execute an Ibis expression: a small answer as Arrow, or batches where the engine is embedded.
 
-Compiling comes first and apart, so that what an engine cannot express is refused before anything is charged.
+Compiling comes first and apart, and the engine is asked whether it understands the query (names, types,
+functions), so that what it cannot do is refused before anything is charged. That reads no row.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+import ibis
 
 from discreet.tables.errors import guarded
 
@@ -15,17 +19,74 @@ if TYPE_CHECKING:
 
 def prepared(query: Any) -> Callable[[], Any]:  # noqa: ANN401 - Ibis table → reader of an Arrow table
     """Compile now; return what executes it."""
-    backend = query.get_backend()
-    sql = guarded(f"compiling for {backend.name}", lambda: backend.compile(query))
+    backend, sql = query.get_backend(), understood(query)
     if backend.name == "duckdb":
         # Ibis 12 asks DuckDB 2 for methods that it no longer has, or warns of; we ask DuckDB itself
         return lambda: backend.con.sql(sql).to_arrow_table()
-    fetch: Callable[[], Any] = query.to_pyarrow
+
+    def fetch() -> Any:  # noqa: ANN401
+        with as_written(backend):
+            return query.to_pyarrow()
+
     return fetch
 
 
 def batches(query: Any, rows: int) -> Callable[[], Iterator[Any]]:  # noqa: ANN401
     """Compile now; return what streams the rows of an embedded engine within this process."""
+    backend, sql = query.get_backend(), understood(query)
+    return lambda: iter(backend.con.sql(sql).to_arrow_reader(rows))
+
+
+def understood(query: Any) -> Any:  # noqa: ANN401
+    """Return the SQL, once the engine has parsed it and found its names, types and functions."""
     backend = query.get_backend()
     sql = guarded(f"compiling for {backend.name}", lambda: backend.compile(query))
-    return lambda: iter(backend.con.sql(sql).to_arrow_reader(rows))
+    ask = ASKED.get(backend.name)
+    if ask is not None:
+        guarded(f"asking {backend.name} whether it understands the query", lambda: ask(backend, sql))
+    return sql
+
+
+def _ask_duckdb(backend: Any, sql: str) -> None:  # noqa: ANN401
+    backend.con.execute(f"EXPLAIN {sql}").fetchall()
+
+
+def _ask_postgres(backend: Any, sql: str) -> None:  # noqa: ANN401
+    """PREPARE looks up names and types; planning, which looks at statistics of values, comes later."""
+    with backend.con.cursor() as cursor, backend.con.transaction():
+        cursor.execute(f"PREPARE discreet AS {sql}")
+        cursor.execute("DEALLOCATE discreet")
+
+
+def _ask_spark(backend: Any, sql: str) -> None:  # noqa: ANN401
+    with as_written(backend):
+        _ = backend._session.sql(sql).schema  # noqa: SLF001 - Ibis has no other name for it
+
+
+ASKED: dict[str, Callable[[Any, str], None]] = {
+    "duckdb": _ask_duckdb,
+    "postgres": _ask_postgres,
+    "pyspark": _ask_spark,
+}
+
+
+@contextmanager
+def as_written(backend: Any) -> Iterator[None]:  # noqa: ANN401
+    """Keep Spark from replacing what looks like its variables, ${…}, within the texts of a query."""
+    if backend.name != "pyspark":
+        yield
+        return
+    conf, key = backend._session.conf, "spark.sql.variable.substitute"  # noqa: SLF001
+    before = conf.get(key)
+    conf.set(key, "false")
+    try:
+        yield
+    finally:
+        conf.set(key, before)
+
+
+def said_back(backend: Any, text: str) -> str | None:  # noqa: ANN401
+    """Return a text as the engine reads it off a query."""
+    with as_written(backend):
+        answer: str | None = backend.to_pyarrow(ibis.literal(text).name("text")).as_py()
+        return answer

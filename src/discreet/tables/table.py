@@ -61,7 +61,7 @@ class Table:
                 "rows_per_unit how many rows of one unit may count"
             )
         types = {name: kind.stored for name, kind in declared.items()}
-        opened = open_source(source, table, types if unit is None else {unit: "int64", **types})
+        opened = open_source(source, table, types if unit is None else {**types, unit: "string"})
         refuse_columns(opened, declared, unit)
         return cls(declared, tuple(declared), unit, k, declared, opened, _whole("n", n))
 

@@ -33,7 +33,7 @@ def schema_template(source: Any, *, table: str | None = None) -> str:  # noqa: A
 
 def _types(source: Any, table: str | None) -> dict[str, str | Any]:  # noqa: ANN401
     if isinstance(source, str | Path | ibis.Table):
-        opened = open_source(source, table, ())
+        opened = open_source(source, table, {})
         return {n: None if opened.text else t for n, t in opened.relation.schema().items()}
     dtypes = source.schema if hasattr(source, "schema") else source.dtypes
     if hasattr(dtypes, "names") and hasattr(dtypes, "types") and not callable(dtypes.names):

@@ -1,0 +1,179 @@
+"""Frames in memory → Arrow, with types that follow from the frame's types and the schema, never from values.
+
+Arrow guesses the type of Python objects from what it finds, and gives up on some: one odd value would decide
+how all others are read. So a column of objects (an object column of pandas, a list) is read as what its
+declaration asks for: texts or numbers, and whatever is neither is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.tables.errors import TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    Opener = Callable[[Any, Mapping[str, str]], Any]
+
+TEXT = "string"  # as a schema calls it; all else is read as doubles, where a column has no type
+NUMBERS = (bool, int, float, Decimal, Fraction, np.bool_, np.integer, np.floating)
+
+
+def opener_of(source: Any) -> Opener:  # noqa: ANN401 - whatever a caller gave
+    """Return what makes an Arrow table of it."""
+    opener = FRAMES.get(type(source).__module__.partition(".")[0])
+    if opener is None or (opener is _from_mapping and not isinstance(source, Mapping)):
+        raise TypeError(
+            "a source is a path, a database URL, an Ibis table, or a pandas, Polars or Arrow table; "
+            f"got {type(source).__name__}"
+        )
+    return opener
+
+
+def of_objects(values: Iterable[Any], sort: str) -> Any:  # noqa: ANN401 - an Arrow array
+    """Read Python objects as texts or as doubles."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+
+    if sort == TEXT:
+        return pa.array([_text(value) for value in values], pa.large_string())
+    return pa.array([_number(value) for value in values], pa.float64())
+
+
+def _text(value: object) -> str | None:
+    """Return a text, and the digits of a whole number below 2^64; a half of a surrogate pair as “?”."""
+    if isinstance(value, str):
+        return str.encode(value, "utf-8", "replace").decode()
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) < 2**64:
+        return str(int(value))
+    return None
+
+
+def _number(value: object) -> float | None:
+    if not isinstance(value, NUMBERS):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf  # of 10**400, say
+    except (ValueError, ArithmeticError):  # a signalling NaN
+        return None
+
+
+# --- one opener for each kind of frame: only the declared columns ------------
+def _present(columns: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    have = list(names)
+    return [name for name in columns if name in have] or have[:1]  # what is missing is said later
+
+
+def _from_pandas(frame: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+
+    names = _present(columns, frame.columns)
+    loose = {x: _of_series(frame[x], columns) for x in names if _is_loose(frame.dtypes[x])}
+    typed = pa.Table.from_pandas(frame[[x for x in names if x not in loose]], preserve_index=False)
+    return _typed(pa.table({x: loose[x] if x in loose else typed[x] for x in names}), columns)
+
+
+def _of_series(series: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401 - of pandas
+    return of_objects(series.astype(object), columns.get(series.name, TEXT))
+
+
+def _is_loose(dtype: Any) -> bool:  # noqa: ANN401 - of pandas
+    """Whether the column holds Python objects, as categories or as texts too."""
+    within = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    return getattr(within, "kind", "") == "O" or getattr(within, "storage", "") == "python"
+
+
+def _from_polars(frame: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
+    lazy = frame.lazy()
+    arrow = lazy.select(_present(columns, lazy.collect_schema().names())).collect().to_arrow()
+    return _typed(arrow, columns)
+
+
+def _from_arrow(table: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
+    if hasattr(table, "read_next_batch"):
+        raise TableError("a stream of Arrow batches can be read only once; give a table or a dataset")
+    names = _present(columns, table.schema.names)
+    if hasattr(table, "scanner"):
+        return Dataset(table, tuple(names), columns)
+    import pyarrow as pa  # noqa: PLC0415
+
+    chosen = table.select(names)
+    return _typed(pa.table(chosen.columns, schema=chosen.schema), columns)
+
+
+@final
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset of Arrow, which is read batch by batch whenever an engine scans it."""
+
+    data: Any
+    names: tuple[str, ...]
+    columns: Mapping[str, str]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        import pyarrow as pa  # noqa: PLC0415
+
+        plain = {f.name: pa.large_string() if "string" in str(f.type) else f.type for f in self.data.schema}
+        empty = _typed(pa.schema({name: plain[name] for name in self.names}).empty_table(), self.columns)
+
+        def batches() -> Iterator[Any]:
+            for batch in self.data.to_batches(columns=list(self.names)):
+                rows = _typed(pa.Table.from_batches([batch]), self.columns)
+                yield from rows.cast(empty.schema).to_batches()
+
+        return pa.RecordBatchReader.from_batches(empty.schema, batches()).__arrow_c_stream__(requested_schema)
+
+
+def _from_mapping(given: Mapping[str, Any], columns: Mapping[str, str]) -> Any:  # noqa: ANN401
+    import pyarrow as pa  # noqa: PLC0415
+
+    names = _present(columns, given)
+    return _typed(pa.table({name: _array(given[name], columns.get(name, TEXT)) for name in names}), columns)
+
+
+def _array(values: Any, sort: str) -> Any:  # noqa: ANN401
+    kind = getattr(getattr(values, "dtype", None), "kind", "O")
+    is_arrow = type(values).__module__.partition(".")[0] == "pyarrow"
+    return values if is_arrow or kind not in {"O", "U"} else of_objects(values, sort)
+
+
+def _typed(arrow: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
+    """Give columns of no type (nothing but NULL) theirs, and texts that are no UTF-8 a place."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    for place, field in enumerate(arrow.schema):
+        column = arrow.column(place)
+        if pa.types.is_null(field.type):
+            column = pa.nulls(len(column), pa.type_for_alias(columns.get(field.name, TEXT)))
+        elif "string" in str(field.type) and not _is_utf8(column):
+            column = column.cast(pa.large_string()).cast(pa.large_binary())
+            column = of_objects([x and x.decode(errors="replace") for x in column.to_pylist()], TEXT)
+        else:
+            continue
+        arrow = arrow.set_column(place, field.name, column)
+    return arrow
+
+
+def _is_utf8(column: Any) -> bool:  # noqa: ANN401 - a chunked array
+    try:
+        column.validate(full=True)
+    except ValueError:
+        return False
+    return True
+
+
+FRAMES: dict[str, Opener] = {
+    "pandas": _from_pandas,
+    "polars": _from_polars,
+    "pyarrow": _from_arrow,
+    "builtins": _from_mapping,
+}
