@@ -26,7 +26,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 bench: $(READY)  ## ratios measured side by side; minutes
-	for script in $(filter-out %peers.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
+	for script in $(filter-out %peers.py %sizes.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
 docs: $(READY)   ## the documentation as a site, strictly: a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
