@@ -162,6 +162,8 @@ def on(source, **where):
         (table[COLUMNS], LINE, "statistic"),
         (table, SIGNS, "moments"),
     ]
+    rows = bounded(table, SIGNS).read().values.rows  # what other mechanisms than moments look at
+    assert (np.sqrt((rows**2).sum(axis=1)) >= KEPT * sqrt(3)).all()
     return [bounded(t, model, reads=reads).read().values for t, model, reads in asked]
 
 

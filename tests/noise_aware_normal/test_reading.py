@@ -8,7 +8,7 @@ from discreet.inference.noise_aware_regression import Design
 from discreet.inference.progress import watched
 from discreet.sampling.source import SeededSource
 
-QUICK = Plan(chains=2, draws=100, thin=2, burn=200)
+QUICK = Plan(chains=2, draws=100, thin=8, burn=400)
 
 
 @pytest.fixture

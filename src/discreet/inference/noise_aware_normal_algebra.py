@@ -269,34 +269,29 @@ def _regress(
 def at_door(q: Floats, door: Floats, balance: float, s: Floats) -> None:
     """Clip and round q to integers as the family does at its door, and fill its statistic s.
 
-    door = (low, high, radius/g): one column counted from the middle, in steps of the grid, is rounded into
-    [low, high] (families.records.Lattice); rows are shrunk into the ball and truncated (records.Ball).
+    door = (low, high, R): one column counted from the middle, in steps of the grid, is rounded into
+    [low, high] (families.records.Lattice); rows are brought to the ball of R steps (records.Ball).
     """
-    d = q.size
     if door[2] == 0.0:
         q[0] = min(max(math.floor(q[0] + 0.5), door[0]), door[1])
     else:
-        norm = 0.0
-        for i in range(d):
-            norm += q[i] * q[i]
-        if norm > door[2] * door[2]:
-            shrink(q, door[2] / math.sqrt(norm), math.floor(door[2]) ** 2)
-        else:
-            for i in range(d):
-                q[i] = math.floor(q[i]) if q[i] > 0.0 else math.ceil(q[i])
+        to_ball(q, door[2])
     statistic(q, balance, s)
 
 
 @njit
-def shrink(q: Floats, factor: float, most: float) -> None:
-    """Shorten and truncate; what rounding left too long becomes 0, as at the door."""
-    total = 0.0
+def to_ball(q: Floats, largest: float) -> None:
+    """Shorten and round; a row that then does not fit is truncated: Ball.integers, and records.tight."""
+    norm, total = 0.0, 0.0
     for i in range(q.size):
-        x = q[i] * factor
-        q[i] = math.floor(x) if x > 0.0 else math.ceil(x)
-        total += q[i] * q[i]
-    if total > most:
-        q[:] = 0.0
+        norm += q[i] * q[i]
+    factor = largest / max(math.sqrt(norm), largest)
+    for i in range(q.size):
+        q[i] *= factor
+        total += math.floor(q[i] + 0.5) ** 2
+    tight = 1.0 - (q.size + 8) * 2.0**-50
+    for i in range(q.size):
+        q[i] = math.floor(q[i] + 0.5) if total <= largest * largest else np.trunc(q[i] * tight)
 
 
 @njit(inline="always")

@@ -77,7 +77,7 @@ def at_door_together(q: Floats, door: Floats) -> None:
     for i in range(d):
         for k in range(K):
             x = q[i, k] * shrink[k]
-            q[i, k] = np.copysign(np.floor(abs(x)), x)
+            q[i, k] = np.floor(x + 0.5)
 
 
 @njit

@@ -32,7 +32,7 @@ class LatentNormal:
     layout: Layout
     prior: Prior
     grid: Floats  # middle, 1/g
-    door: Floats  # low, high, radius/g
+    door: Floats  # low, high, R
     balance: float  # K, or 0 where first moments are not released
     theta: Callable[[Floats], Floats]  # φ → the family's θ
 
@@ -130,7 +130,7 @@ def _(family: NormalInverseWishart) -> LatentNormal:
         layout=(0, m.size, 0),
         prior=(m, k, nu, np.asarray(np.linalg.cholesky(scale), dtype=np.float64), *NO_REGRESSION),
         grid=np.array([0.0, 1 / float(family.grid)]),
-        door=np.array([0.0, 0.0, float(family.radius / family.grid)]),
+        door=np.array([0.0, 0.0, float(family.ball.largest)]),
         balance=float(family._balance),  # noqa: SLF001
         theta=lambda phi: _mean_and_covariance(phi, m.size),
     )

@@ -58,7 +58,7 @@ def regression_model(family: BayesianLinearRegression, design: Design) -> Latent
         layout=(f, p, 1),
         prior=(np.zeros(p), float(design.strength), float(p + 1 + design.degrees), root, m, P, a, b),
         grid=np.array([0.0, 1 / float(family.grid)]),
-        door=np.array([0.0, 0.0, float(family.radius / family.grid)]),
+        door=np.array([0.0, 0.0, float(family.ball.largest)]),
         balance=0.0,
         theta=lambda phi: _weights_and_variance(phi, m.size),
     )

@@ -33,8 +33,8 @@ def refuse_narrow(table: Table, model: Any) -> None:  # noqa: ANN401 - a model o
         if ends and not (low - slack <= ends[0] and ends[1] <= high + slack):
             raise ValueError(
                 f"column {name!r} is declared in {_shown(ends)}, and {who} takes {_shown((low, high))}: "
-                f"all beyond would be cut off in silence. {_scaling(name, kind, ends, (low, high))}"
-                "Give the model a range that holds the column's, or declare narrower bounds, if public"
+                f"all beyond would be cut off in silence. {_scaling(name, kind, ends, (low, high))} "
+                "the model a range that holds the column's, or declare narrower bounds, if public"
             )
 
 
@@ -67,14 +67,14 @@ def _ends(kind: Kind) -> tuple[float, float] | None:
 def _scaling(name: str, kind: Kind, ends: tuple[float, float], limits: tuple[float, float]) -> str:
     """Say how to map the column into the range; counts stay counts, and radii keep their zero."""
     if not isinstance(kind, Bounded):
-        return ""
+        return "Give"
     (least, most), (low, high) = ends, limits
     if low == -high:
         text = f"dc.col({name!r}) / {_short(max(-least, most) / high)}"
     else:
         moved = f"(dc.col({name!r}){_added(-least)})" if least else f"dc.col({name!r})"
         text = f"{moved} / {_short((most - least) / (high - low))}{_added(low)}"
-    return f"Scale it, table.derive(scaled={text}), and read 'scaled'. Or: "
+    return f"Scale it, table.derive(scaled={text}), and read 'scaled'; or give"
 
 
 def _added(x: float) -> str:
