@@ -155,6 +155,30 @@ def test_ctrl_c_ends_a_long_save_at_once(home, run, budget, bare):
     assert run("ledger", "verify", "budget.db", "--release", "r").code == 0
 
 
+LATE = """
+import signal
+import discreet.cli.command as command
+
+true = command._flushed
+command._flushed = lambda code: signal.raise_signal(signal.SIGINT) or true(code)
+command.main()
+"""
+
+
+def test_ctrl_c_after_the_last_word_changes_nothing(home, run, budget, bare):
+    done = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-c", LATE, *OUT], capture_output=True, text=True, cwd=home, env=bare, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    refused = subprocess.run(  # noqa: S603 - and where nothing was released it is one line
+        [sys.executable, "-c", LATE, "ledger", "show", "budget.db"],
+        capture_output=True, text=True, cwd=home, env=bare, check=False,
+    )  # fmt: skip
+    assert refused.returncode == 4
+    assert refused.stderr == "discreet: interrupted: nothing was charged and nothing was released\n"
+
+
 def test_a_reading_that_fails_when_shown_does_not_unsave_the_release(home, run, budget, monkeypatch):
     monkeypatch.setattr("discreet.cli.release.summary", lambda _: 1 / 0)
     done = run(*OUT, "--json")

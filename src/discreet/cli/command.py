@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,10 +21,10 @@ from discreet.cli.errors import (
     DONE,
     FAILED,
     INTERRUPTED,
-    NOTHING_YET,
     exit_code,
     hidden,
     one_line,
+    unsure,
     where,
 )
 from discreet.cli.fit import fit
@@ -35,7 +34,7 @@ from discreet.cli.plan import plan
 from discreet.cli.reproduce import reproduce
 from discreet.cli.schema import schema
 from discreet.cli.show import VERBOSE, complain
-from discreet.cli.streams import prepare
+from discreet.cli.streams import all_is_said, own_the_process, prepare
 from discreet.cli.tiers import tiers
 
 if TYPE_CHECKING:
@@ -103,8 +102,8 @@ class Discreet(TyperGroup):
             code = _misused(error, self.typed)
         except typer.Abort:
             code = BY_SIGNAL
-        if code == BY_SIGNAL:  # while the options were read
-            complain(NOTHING_YET)
+        if code == BY_SIGNAL:  # before the command began, or after it ended
+            complain(unsure(BEGUN.get()))
             code = INTERRUPTED
         if not standalone:
             return code
@@ -191,7 +190,11 @@ app.command()(demo)
 
 def main() -> None:
     """Run the command line; the console script."""
+    own_the_process()
     try:
         app(prog_name="discreet")
-    finally:  # all is said: Ctrl-C while Python ends must not change the code
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt:
+        complain(unsure(BEGUN.get()))
+        sys.exit(INTERRUPTED)
+    finally:
+        all_is_said()

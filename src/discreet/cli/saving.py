@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.errors import BEGUN, NOTHING_YET, one_line, plain, unsure
 from discreet.cli.show import complain, dump
+from discreet.cli.streams import all_is_said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -170,6 +171,7 @@ def answer(receipt: Receipt, place: Path, show: Callable[[], None], *, json: boo
         try:
             show()
             sys.stdout.flush()
+            all_is_said()
         except Exception as error:  # noqa: BLE001 - the release is saved whatever this was
             words = (
                 f"released {place} under charge {receipt.id!r}, but it could not be shown: {one_line(error)}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, final
 
@@ -44,6 +46,20 @@ def prepare() -> None:
     """Make both streams fit for any text; a full disk is an error on standard output alone, and once."""
     _occupy()
     sys.stdout, sys.stderr = _fit(sys.stdout, silent=False), _fit(sys.stderr, silent=True)
+
+
+_owned = threading.Event()
+
+
+def own_the_process() -> None:
+    """Say that this process runs one command and ends."""
+    _owned.set()
+
+
+def all_is_said() -> None:
+    """Ignore Ctrl-C from here on: while Python ends, which takes time, it must not change the exit code."""
+    if _owned.is_set():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _occupy() -> None:
