@@ -121,9 +121,12 @@ def read_record(home: Path) -> dict[str, Any]:
 
 
 def refuse_other_certificate(home: Path, release: Release) -> None:
-    """Refuse a certificate that says anything else than the release, or of another version other facts."""
+    """Refuse a certificate that says anything else than a release that the ledger has proved.
+
+    Of a release by another version only the facts are compared: words may have changed since.
+    """
     held, true = _read_json(home / CERTIFICATE), json.loads(json_text(release.certificate()))
-    if release.version != __version__:  # words may have changed since
+    if release.version != __version__:
         held, true = ({name: _facts(said, name) for name in FACTS} for said in (held, true))
     if held != true:
         wrong = ", ".join(name for name in {**true, **held} if held.get(name) != true.get(name))
@@ -193,8 +196,6 @@ def explained(home: Path, released: dict[str, Any]) -> Iterator[None]:
         raise BrokenRelease(f"{said}{', '.join(wrong)} of the release is of another type than save writes")
     try:
         yield
-    except BrokenRelease:
-        raise
     except KeyError as error:
         problem = f"something in it lacks {error}"
     except Exception as error:  # noqa: BLE001 - whatever a constructor says of values that are public

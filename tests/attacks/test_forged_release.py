@@ -12,6 +12,7 @@ import discreet as dc
 from discreet.cli import app
 from discreet.ledger import Ledger, TamperedError
 from discreet.release import BrokenRelease, Release
+from discreet.release_files import refuse_other_certificate
 from discreet.release_json import digest, release_arguments
 from discreet.tiers import privatise_tiers
 
@@ -113,9 +114,11 @@ CERTIFICATES = {
 
 @pytest.mark.parametrize("forgery", CERTIFICATES)
 def test_a_certificate_of_another_promise_is_refused(saved, forgery):
+    rewritten(saved, same)
+    refuse_other_certificate(saved, Release.load(saved))  # control
     rewritten(saved, same, CERTIFICATES[forgery])
     with pytest.raises(BrokenRelease, match="not the certificate of this release"):
-        Release.load(saved)
+        refuse_other_certificate(saved, Release.load(saved))
     assert verified(saved) == 3
 
 

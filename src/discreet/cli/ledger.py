@@ -140,13 +140,17 @@ def verify(
       discreet ledger verify budget.db
       discreet ledger verify budget.db --release smokers --release wards
     """
-    claims = []
+    claims = {}
     if release:
         from discreet.release import Release  # noqa: PLC0415
 
-        claims = [Release.load(folder) for folder in release]
-    head = opened_ledger(where).verify(*claims)
-    receipts = [claim.receipt for claim in claims]
+        claims = {folder: Release.load(folder) for folder in release}
+    head = opened_ledger(where).verify(*claims.values())
+    for folder, claim in claims.items():
+        from discreet.release_files import refuse_other_certificate  # noqa: PLC0415
+
+        refuse_other_certificate(folder, claim)
+    receipts = [claim.receipt for claim in claims.values()]
     if json:
         dump(
             {"whole": True, "entries": head.entries, "hash": head.hash, "receipts": [r.id for r in receipts]}
