@@ -23,7 +23,6 @@ def charges(run):
 READERS = {
     "ASCII": ("--json", "", {"PYTHONIOENCODING": "ascii"}),
     "a reader of one line of Latin-1": ("", " | head -1", {"PYTHONIOENCODING": "latin-1:strict"}),
-    "a reader that is gone": ("--json", " | true", {"PYTHONUNBUFFERED": "1"}),
     "a full disk in ASCII": ("", " > /dev/full", {"PYTHONIOENCODING": "ascii:strict"}),
     "no streams at all": ("", " >&- 2>&- <&-", {}),
 }
