@@ -3,8 +3,9 @@
 """f(y; μ) = Σ_x Poisson(x; μ)·noise(y − x): the law of a noisy count, with the count summed out, as a table.
 
 For every integer y that was released, ln f is stored as cubic pieces in u = √μ (values and exact slopes at
-the nodes: Hermite), because a Poisson count has nearly the same spread everywhere in √μ. Noise on the line is
-read after rounding to integers, whose law is known exactly.
+the nodes: Hermite), because a Poisson count has nearly the same spread everywhere in √μ. Before the first
+node, where ln f may fall to −∞, it is ln Σ_x c_x μ^x − μ instead. Noise on the line is read after rounding
+to integers, whose law is known exactly. ln f is known up to what no μ changes.
 """
 
 from __future__ import annotations
@@ -26,13 +27,17 @@ if TYPE_CHECKING:
 
 SPACING = 0.25  # between nodes in √μ
 NATS = 28.0  # how far down the tails of the noise a table reaches; beyond, ln f goes on as a line in μ
+LOW = -300.0  # nats below which the likeliest noise is taken off before a double is made of it
 SPREADS = 12.0  # and of the Poisson law, in standard deviations
 
 
 @final
 @dataclass(frozen=True)
 class NoiseTable:
-    """Row i holds ln f(y_i; ·): `pieces` from base[i] on, `first[i]` nodes up from 0; ends: slopes in μ."""
+    """Row i holds ln f(y_i; ·): `pieces` from base[i] on, `first[i]` nodes up from 0; ends: slopes in μ.
+
+    A row that begins at 0 has the series' coefficients in its first piece, and its level as ln f there.
+    """
 
     pieces: NDArray[np.float32]  # (intervals of all rows, 4)
     base: NDArray[np.int64]
@@ -52,15 +57,30 @@ def noise_table(law: NoiseLaw, ys: NDArray[np.int64]) -> NoiseTable:
     most = int((high.max() * SPACING) ** 2)
     window = SPREADS * (1.0 + min(2.5, 1.0 / law.scale))
     reach = int(most + window * math.sqrt(most) + 64 + max(-int(ys.min()), 0)) + int(np.abs(ys).max())
-    fill(ys, low, high, base[:-1], integer_mass(law, reach), reach, window, values, slopes)
-    return _pieces(low, length, base, values, slopes)
+    log_mass = log_integer_mass(law, reach)
+    least = log_mass[reach - np.abs(ys)]  # of the likeliest count behind a negative y, 0
+    lift = np.where((ys < 0) & (least < LOW), least, 0.0)
+    fill(ys, low, high, base[:-1], log_mass, lift, reach, window, values, slopes)
+    table = _pieces(low, length, base, values, slopes)
+    _begin(table, values[table.base + 1], log_mass[reach - ys[:, None] + np.arange(3)] - lift[:, None])
+    return table
 
 
-def integer_mass(law: NoiseLaw, reach: int) -> Floats:
-    """P(noise rounds to k), k = −reach..reach"""
+def log_integer_mass(law: NoiseLaw, reach: int) -> Floats:
+    """Ln P(noise rounds to k), k = −reach..reach"""
     k = np.arange(-reach, reach + 1)
-    log_mass = law.log_density(k) if law.discrete else law.log_between(k - 0.5, k + 0.5)
-    return np.asarray(np.exp(log_mass))
+    return np.asarray(law.log_density(k) if law.discrete else law.log_between(k - 0.5, k + 0.5))
+
+
+def _begin(table: NoiseTable, first: Floats, log_mass: Floats) -> None:
+    """Σ_x c_x μ^x up to the first node: c_x = η(y − x)/x! for x < 3, and c_3 such that it meets `first`."""
+    mu, rows = SPACING**2, table.first == 0
+    level = first + mu
+    with np.errstate(under="ignore"):
+        c = np.exp(np.minimum(log_mass - level[:, None], 80.0)) / np.array([1.0, 1.0, 2.0])
+    last = np.maximum(1 - c @ mu ** np.arange(3), 0.0) / mu**3
+    table.pieces[table.base[rows]] = np.column_stack([c, last])[rows]
+    table.ends[rows, 1] = level[rows]
 
 
 @kernel
@@ -69,14 +89,15 @@ def fill(
     low: Integers,
     high: Integers,
     base: Integers,
-    mass: Floats,
+    log_mass: Floats,
+    lift: Floats,
     reach: int,
     window: float,
     values: Floats,
     slopes: Floats,
 ) -> None:
-    """Ln f at every node, and ∂ ln f/∂μ = f(y−1)/f(y) − 1"""
-    top = high.max()
+    """Ln f at every node, less `lift`, and ∂ ln f/∂μ = f(y−1)/f(y) − 1"""
+    top, plain = high.max(), np.exp(log_mass)
     poisson = np.empty(int((top * SPACING) ** 2 + window * (top * SPACING) + 66))
     for node in range(top + 1):
         mu = (node * SPACING) ** 2
@@ -89,6 +110,9 @@ def fill(
             if low[i] <= node <= high[i]:
                 shift = reach - ys[i]
                 here, below = 0.0, 0.0
+                mass = plain
+                if lift[i] < 0.0:  # noise so far below 0 that a double would not hold it
+                    mass = np.exp(log_mass - lift[i])
                 for x in range(start, stop):
                     here += poisson[x] * mass[x + shift]
                     below += poisson[x] * mass[x + shift + 1]
@@ -117,6 +141,12 @@ def _pieces(
 
 
 @kernel
+def begun(mu: float, c: NDArray[np.float32], level: float) -> float:
+    """Ln f before the first node"""
+    return level + math.log(max(((c[3] * mu + c[2]) * mu + c[1]) * mu + c[0], TINY)) - mu
+
+
+@kernel
 def log_f(
     rows: NDArray[np.int32],
     u: Floats,
@@ -137,6 +167,8 @@ def log_f(
             t = np.float32(x - i)
             i += base[row]
             value = ((pieces[i, 3] * t + pieces[i, 2]) * t + pieces[i, 1]) * t + pieces[i, 0]
+            if x < 1.0 and first[row] == 0.0:
+                value = begun(u[m] * u[m], pieces[i], ends[row, 1])
         else:
             e = 0 if x < 0.0 else 3
             value = ends[row, e + 1] + ends[row, e + 2] * (u[m] * u[m] - ends[row, e])
@@ -177,6 +209,8 @@ def noisy_scores(
                     t = np.float32(x - i)
                     i += base[row]
                     value = ((pieces[i, 3] * t + pieces[i, 2]) * t + pieces[i, 1]) * t + pieces[i, 0]
+                    if x < 1.0 and first[row] == 0.0:
+                        value = begun(u * u, pieces[i], ends[row, 1])
                 else:
                     e = 0 if x < 0.0 else 3
                     value = ends[row, e + 1] + ends[row, e + 2] * (u * u - ends[row, e])

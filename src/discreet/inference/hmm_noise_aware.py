@@ -82,7 +82,7 @@ class NoisyData:
 SILENT = NoiseTable(
     np.zeros((2, 4), dtype=np.float32),
     np.zeros(1, dtype=np.int64),
-    np.zeros(1),
+    np.ones(1),  # not 0, where a row would begin with a series
     np.ones(1),
     np.zeros((1, 6)),
 )
