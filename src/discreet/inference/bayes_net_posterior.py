@@ -11,6 +11,7 @@ from scipy.special import betainccinv, betaincinv, logsumexp
 
 from discreet.families.family import credible
 from discreet.inference.bayes_net_queries import ancestral, log_probabilities, marginal
+from discreet.inference.dirichlet_draws import dirichlet_draws
 from discreet.inference.draws import OnlyDraws
 from discreet.sampling.source import SYSTEM
 
@@ -133,9 +134,12 @@ class NetworkDirichlet(NetworkPosterior):
 
     def flat(self, size: int, source: Source | None = None) -> Floats:
         rng = generator(source or SYSTEM)
-        gammas = rng.standard_gamma(self.concentrations, (size, self.concentrations.size))
-        gammas = np.maximum(gammas, np.finfo(np.float64).tiny)
-        return np.stack([g / per_row(self.model, g) for g in gammas]) if size else gammas
+        shapes = np.broadcast_to(self.concentrations, (size, self.concentrations.size))
+        each = (
+            dirichlet_draws(t, rng).reshape(size, int(np.prod(t.shape[1:])))
+            for t in tables(self.model, shapes).values()
+        )
+        return np.concatenate(list(each), axis=1)
 
     def log_predictive(self, records: Records) -> Floats:
         """E ∏θ = ∏Eθ: a record reads one row of each node, and rows are independent."""

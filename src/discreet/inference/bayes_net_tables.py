@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from discreet.families.family import credible
 from discreet.inference.bayes_net_posterior import AT_ONCE, NetworkPosterior, generator, tables
 from discreet.inference.bayes_net_queries import cells_of, marginal
+from discreet.inference.dirichlet_draws import dirichlet_draws
 from discreet.inference.nested_counts import NoisyTable, Problem, draw
 from discreet.inference.noise_aware import Diagnostics
 from discreet.inference.noise_aware_noise import NoiseLaw
@@ -86,8 +87,11 @@ class NetworkCounts(NetworkPosterior):
         return np.concatenate(parts)
 
     def _drawn(self, shapes: Floats, rng: np.random.Generator) -> Floats:
-        gammas = np.maximum(rng.standard_gamma(shapes), np.finfo(np.float64).tiny)
-        return np.asarray(gammas / self._rows(gammas))
+        each = (
+            dirichlet_draws(t, rng).reshape(len(shapes), int(np.prod(t.shape[1:])))
+            for t in tables(self.model, shapes).values()
+        )
+        return np.concatenate(list(each), axis=1)
 
     def flat(self, size: int, source: Source | None = None) -> Floats:
         rng = generator(source or SYSTEM)

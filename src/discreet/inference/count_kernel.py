@@ -205,7 +205,7 @@ def one_part(
 def split(
     rng: np.random.Generator, low: Integers, start: Integers, values: Floats, totals: Integers, out: Integers
 ) -> bool:
-    """Draw both parts of every sum, (draws, sums) ↦ (draws, parts); false if some sum is beyond its parts."""
+    """Draw both parts of every sum, (sums, draws) ↦ (parts, draws); false if some sum is beyond its parts."""
     for k in range(low.size // 2):
         a, b = 2 * k, 2 * k + 1
         if start[a + 1] - start[a] > start[b + 1] - start[b]:
@@ -214,13 +214,13 @@ def split(
         heights = np.zeros(ahead.size + 1)
         for x in range(ahead.size):
             heights[x + 1] = heights[x] + ahead[x]
-        for i in range(totals.shape[0]):
-            rest = totals[i, k] - low[a] - low[b]
+        for i in range(totals.shape[1]):
+            rest = totals[k, i] - low[a] - low[b]
             first, last = max(0, rest - behind.size + 1), min(ahead.size - 1, rest)
             if first > last:
                 return False
-            out[i, a] = low[a] + one_part(rng, heights, ahead, behind, first, last, rest)
-            out[i, b] = totals[i, k] - out[i, a]
+            out[a, i] = low[a] + one_part(rng, heights, ahead, behind, first, last, rest)
+            out[b, i] = totals[k, i] - out[a, i]
     if low.size % 2:
-        out[:, low.size - 1] = totals[:, low.size // 2]
+        out[low.size - 1] = totals[low.size // 2]
     return True

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 FLOOR = 1e-14  # of the peak: below it a convolution by FFT is rounding
 AT_ONCE = 2**21  # numbers transformed together
-LARGEST = 2**25  # weights of one block of cells in memory
+BLOCK = 2**22  # weights that are added up in one tree
+NATS, LARGEST = 36.0, 2**26  # of noise that one cell is followed to on either side; and weights at most
 CLOSE = 0.05  # standard deviations between a sum's mean and where it was asked for
 
 
@@ -104,12 +105,12 @@ class Tree:
         """Draw the leaves given their sum, one row for each of `totals`."""
         from discreet.inference.count_kernel import split  # noqa: PLC0415 - loads numba
 
-        parts = np.ascontiguousarray(totals, dtype=np.int64)[:, None]
+        parts = np.ascontiguousarray(totals, dtype=np.int64)[None]
         for level in self.levels[-2::-1]:
-            whole, parts = parts, np.empty((len(totals), level.low.size), dtype=np.int64)
+            whole, parts = parts, np.empty((level.low.size, len(totals)), dtype=np.int64)
             if not split(rng, level.low, level.start, level.values, whole, parts):
                 raise ValueError("the sum is beyond what its parts can add up to")
-        return parts
+        return parts.T
 
 
 # ── counts behind noise ─────────────────────────────────────────────────────────────────────────────
@@ -124,6 +125,13 @@ class Cells:
     noisy: Floats
     law: NoiseLaw
     most: int
+
+    def __post_init__(self) -> None:
+        if min(2 * self.law.reach(NATS), self.most) > LARGEST:
+            raise ValueError(
+                f"noise of scale {self.law.scale:g} is too wide for counts to be read exactly: ask for "
+                "reading='naive', or a larger ε"
+            )
 
     def _setting(self) -> tuple[Any, ...]:
         return self.alpha, self.noisy, self.law.scale, self.law.laplacian
@@ -186,7 +194,7 @@ class Cells:
 
         top, low, high = self._room()
         outlined(*self._setting(), tilt, self.most, top, low, high)
-        block = np.cumsum(high - low + 1) // LARGEST
+        block = np.cumsum(high - low + 1) // BLOCK
         ends = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), self.alpha.size]
         blocks = [slice(a, b) for a, b in pairwise(ends)]
         if len(blocks) == 1:

@@ -11,6 +11,7 @@ from scipy.special import betaincinv, logsumexp
 
 from discreet.families.family import credible
 from discreet.inference.cell_posteriors import known_reading, refitted
+from discreet.inference.dirichlet_draws import dirichlet_draws
 from discreet.inference.nested_counts import NoisyTable, Problem, draw
 from discreet.inference.noise_aware import Diagnostics
 from discreet.inference.noise_aware_noise import NoiseLaw
@@ -85,7 +86,7 @@ class NaiveBayesPosterior:
         """`size` draws of (π, θ), free: the release is public already."""
         rng = np.random.default_rng((source or SYSTEM).words(4))
         which = rng.integers(len(self.classes), size=size) if len(self.classes) > 1 else np.zeros(size, int)
-        return {name: _dirichlet(a[which], rng) for name, a in self._shapes().items()}
+        return {name: dirichlet_draws(a[which], rng) for name, a in self._shapes().items()}
 
     def empty(self) -> Named:
         """P(no record is in the cell), by feature: such cells are allowed, and the prior fills them."""
@@ -233,10 +234,5 @@ def _interval(a: Floats, tails: Floats) -> Floats:
         rest = np.maximum(a.sum(axis=-1, keepdims=True) - a, 1e-300)
         return np.stack([betaincinv(a[0], rest[0], t) for t in tails], axis=-1)
     rng = np.random.default_rng(len(a))
-    thetas = np.concatenate([_dirichlet(a, rng) for _ in range(-(-DENSE // len(a)))])
+    thetas = np.concatenate([dirichlet_draws(a, rng) for _ in range(-(-DENSE // len(a)))])
     return np.moveaxis(np.quantile(thetas, tails, axis=0), 0, -1)
-
-
-def _dirichlet(a: Floats, rng: np.random.Generator) -> Floats:
-    g = rng.standard_gamma(a)
-    return np.asarray(g / np.maximum(g.sum(axis=-1, keepdims=True), 1e-300))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.families.family import credible
+from discreet.inference.dirichlet_draws import dirichlet_draws
 from discreet.inference.nested_counts import NoisyTable, Problem
 from discreet.inference.nested_counts import draw as drawn
 from discreet.inference.noise_aware import Diagnostics, NoiseAware, public_source
@@ -91,9 +92,7 @@ class CountDraws(NoiseAware):
 
         rng = np.random.default_rng((source or SYSTEM).words(4).tolist())
         chosen = rng.integers(len(self._totals), size=size)
-        weights = rng.standard_gamma(self.prior.natural + self.counts[chosen])
-        whole = weights.sum(axis=1, keepdims=True)
-        return np.asarray(weights / np.where(whole > 0, whole, 1.0))
+        return dirichlet_draws(self.prior.natural + self.counts[chosen], rng)
 
     def log_predictive(self, x: ArrayLike) -> Floats:
         """Log of the average over S_k of the family's own predictive."""
