@@ -32,8 +32,9 @@ PRIORS = (0.5, 0.1, 0.01)
 FAILURE = 1e-6  # of the plain-language odds, where the promise is not pure
 
 VERIFIED = (
-    "every number above is a double rounded up from ball arithmetic (arb), and the calibration was accepted "
-    "only after its own guarantee was proved to imply the target"
+    "every number above is a double rounded up, from ball arithmetic (arb), rationals, or sums of doubles "
+    "whose rounding is counted, and the calibration was accepted only after its own guarantee was proved to "
+    "imply the target"
 )
 DRAWN = (
     "draws are exact on a public grid; floating-point rounding is part of the proof, not an exception to it"

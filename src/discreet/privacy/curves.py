@@ -74,7 +74,7 @@ class Points:
         left = (1.0, 0.0)
         for right in self.known:
             if order <= right[0]:
-                return right[1] if order == right[0] else _on_chord(left, right, order)
+                return right[1] if order == right[0] else on_chord(left, right, order)
             left = right
         return math.inf
 
@@ -109,7 +109,7 @@ def _above_chord(
     return (middle[1] - left[1]) * (right[0] - left[0]) >= (right[1] - left[1]) * (middle[0] - left[0])
 
 
-def _on_chord(left: tuple[float, float], right: tuple[float, float], order: float) -> float:
+def on_chord(left: tuple[float, float], right: tuple[float, float], order: float) -> float:
     (a, b), x = (Fraction(left[0]), Fraction(right[0])), Fraction(order)
     low, high = (a - 1) * Fraction(left[1]), (b - 1) * Fraction(right[1])
     return upward((low + (high - low) * (x - a) / (b - a)) / (x - 1))

@@ -1,4 +1,4 @@
-"""Amplification by subsampling: one release by closed form, certified; many Gaussian ones by dp-accounting.
+"""Amplification by subsampling: one release in closed form, many Gaussian ones by orders and by their law.
 
 Poisson sampling (each record with probability q) is for ADD_REMOVE; a fixed number m of n without
 replacement, q = m/n, for SUBSTITUTE. The sample must stay secret.
@@ -10,18 +10,22 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
+
+from flint import arb
 
 from discreet.privacy.certified import ball, ceiling, floor, precision
-from discreet.privacy.curves import Unbounded, downward
+from discreet.privacy.conversions import above
+from discreet.privacy.curves import Unbounded, downward, on_chord, upward
 from discreet.privacy.divergence_bounds import GaussianDP, RenyiDP
-from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, exact, positive
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, exact, positive
+from discreet.privacy.sampled_law import sampled_laws
 
 if TYPE_CHECKING:
     from discreet.privacy.certified import Exact
 
 BITS = 128
-ORDERS = tuple(1 + k / 8 for k in range(1, 80)) + tuple(range(11, 256)) + (512, 1024)
+MOST, EXACT = 1024, 256  # orders that are looked at, and up to which differences are taken
 
 
 @final
@@ -57,7 +61,7 @@ def _rate(rate: Exact) -> Exact:
 @final
 @dataclass(frozen=True)
 class SampledGaussianCurve:
-    """Order ↦ Rényi bound of `steps` subsampled Gaussian releases, by dp-accounting's RDP accountant."""
+    """Order ↦ Rényi bound of `steps` subsampled Gaussian releases: whole orders in balls, chords between."""
 
     mu_squared: Exact
     rate: Exact
@@ -68,15 +72,24 @@ class SampledGaussianCurve:
         _refuse_steps(self.mu_squared, self.rate, self.steps)
 
     def __call__(self, order: float) -> float:
-        known = _orders(_above(self.mu_squared), Fraction(self.rate), self.steps, self.poisson)
-        above = [bound for a, bound in known if a >= order]  # the divergence grows with its order
-        return above[0] if above else math.inf
+        if not order <= MOST:
+            return math.inf
+        low = math.floor(order)
+        if low == order:
+            return self._at(low)
+        left = (float(low), self._at(low)) if low > 1 else (1.0, 0.0)
+        right = (low + 1.0, self._at(low + 1))
+        return on_chord(left, right, order) if right[1] < math.inf else math.inf
+
+    def _at(self, order: int) -> float:
+        one = (_poisson if self.poisson else _fixed)(Fraction(self.mu_squared), Fraction(self.rate), order)
+        return math.inf if one == math.inf else upward(self.steps * Fraction(one))
 
 
 @final
 @dataclass(frozen=True)
 class SampledGaussianProfile:
-    """ε ↦ δ of Poisson-sampled Gaussian releases, by dp-accounting's privacy-loss distributions, upward."""
+    """ε ↦ δ of Poisson-sampled Gaussian releases, by the law of their loss; see sampled_law."""
 
     mu_squared: Exact
     rate: Exact
@@ -86,19 +99,20 @@ class SampledGaussianProfile:
         _refuse_steps(self.mu_squared, self.rate, self.steps)
 
     def __call__(self, epsilon: float) -> float:
-        found = _loss(_above(self.mu_squared), _above(self.rate), self.steps).get_delta(epsilon)
-        return min(1.0, float(found))
+        if self.steps == 1:
+            one = GaussianDP.from_square(self.mu_squared, relation=ADD_REMOVE)
+            return SubsampledProfile(one, self.rate)(epsilon)
+        curve = SampledGaussianCurve(self.mu_squared, self.rate, self.steps, poisson=True)
+        laws = sampled_laws(self.mu_squared, self.rate, self.steps, curve)
+        return 1.0 if laws is None else min(1.0, max(law.delta(epsilon) for law in laws))
 
 
 def subsampled_gaussian(one: GaussianDP, rate: Exact, steps: int = 1) -> RenyiDP:
-    """Promise of `steps` releases of a Gaussian mechanism, each on a fresh secret subsample; adaptive.
-
-    The numbers are dp-accounting's: pessimistic, in doubles, not certified as those of this library are.
-    """
-    poisson, square = one.relation is ADD_REMOVE, one.mu_squared
+    """Promise of `steps` releases of a Gaussian mechanism, each on a fresh secret subsample; adaptive."""
+    poisson, square = not one.relation.replaces, one.mu_squared
     curve = SampledGaussianCurve(square, _rate(rate), steps, poisson)
     profile = SampledGaussianProfile(square, rate, steps) if poisson else None
-    return RenyiDP(curve, order_limit=float(ORDERS[-1]), profile=profile, relation=one.relation)
+    return RenyiDP(curve, order_limit=float(MOST), profile=profile, relation=one.relation)
 
 
 def _refuse_steps(mu_squared: Exact, rate: Exact, steps: int) -> None:
@@ -108,53 +122,57 @@ def _refuse_steps(mu_squared: Exact, rate: Exact, steps: int) -> None:
         raise ValueError(f"need at least one step, got {steps}")
 
 
-def _accounting() -> Any:  # noqa: ANN401 - a module
-    try:
-        import dp_accounting  # noqa: PLC0415 - heavy, and an extra
-    except ImportError as missing:
-        raise NotProved(
-            "many subsampled releases are accounted for by dp-accounting: pip install 'discreet[oracles]'"
-        ) from missing
-    return dp_accounting
+# ── whole orders ────────────────────────────────────────────────────────────────────────────────────
 
 
-@lru_cache(maxsize=32)
-def _loss(mu_squared: float, rate: float, steps: int) -> Any:  # noqa: ANN401
-    from dp_accounting import pld  # noqa: PLC0415
+@lru_cache(maxsize=4096)
+def _poisson(mu_squared: Fraction, q: Fraction, order: int) -> float:
+    """e^{(α−1)D_α} = Σ_k C(α, k) q^k (1−q)^{α−k} e^{k(k−1)μ²/2}, the worse direction [MTZ19 §3].
 
-    dp = _accounting()
-    accountant = pld.PLDAccountant(dp.NeighboringRelation.ADD_OR_REMOVE_ONE)
-    event = dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(_sigma_below(mu_squared)))
-    return accountant.compose(dp.SelfComposedDpEvent(event, steps))
+    Without the weights, which sum to 1: 1 + Σ_{k≥2} … (e^{k(k−1)μ²/2} − 1).
+    """
 
-
-@lru_cache(maxsize=32)
-def _orders(mu_squared: float, rate: Fraction, steps: int, poisson: bool) -> tuple[tuple[float, float], ...]:  # noqa: FBT001
-    from dp_accounting import rdp  # noqa: PLC0415
-
-    dp, gauss = _accounting(), _sigma_below(mu_squared)
-    if poisson:
-        relation, event = (
-            dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
-            dp.PoissonSampledDpEvent(_above(rate), dp.GaussianDpEvent(gauss)),
+    def bound() -> arb:
+        rate, kept, square = ball(q), ball(1 - q), ball(mu_squared)
+        terms = (
+            math.comb(order, k) * rate**k * kept ** (order - k) * (k * (k - 1) * square / 2).expm1()
+            for k in range(2, order + 1)
         )
-    else:
-        relation, event = (
-            dp.NeighboringRelation.REPLACE_ONE,
-            dp.SampledWithoutReplacementDpEvent(rate.denominator, rate.numerator, dp.GaussianDpEvent(gauss)),
-        )
-    orders = [a for a in ORDERS if poisson or a == int(a)]
-    accountant = rdp.RdpAccountant(orders, relation)
-    accountant.compose(dp.SelfComposedDpEvent(event, steps))
-    return tuple((float(a), float(b)) for a, b in zip(orders, accountant._rdp, strict=True))  # noqa: SLF001
+        return sum(terms, arb(0)).log1p() / (order - 1)
+
+    return above(bound)
 
 
-def _sigma_below(mu_squared: float) -> float:
-    """1/μ, rounded down: less noise than there is, two roundings' worth."""
-    return (1 - 2.0**-50) / math.sqrt(mu_squared)
+@lru_cache(maxsize=4096)
+def _fixed(mu_squared: Fraction, q: Fraction, order: int) -> float:
+    """e^{(α−1)D_α} ≤ 1 + Σ_{j=2}^α C(α, j) q^j min(4√(B_{2⌊j/2⌋}B_{2⌈j/2⌉}), 2e^{j(j−1)μ²/2}) [WBK19 Thm 27].
+
+    B_l = E_Q(P/Q − 1)^l; at j = 2 it is e^{μ²} − 1.
+    """
+
+    def bound() -> arb:
+        rate, square = ball(q), ball(mu_squared)
+        total = arb(0)
+        for j in range(2, order + 1):
+            most = 2 * (j * (j - 1) * square / 2).exp()
+            low, high = (_difference(mu_squared, 2 * half) for half in (j // 2, -(-j // 2)))
+            if order <= EXACT and max(low, high) < math.inf:
+                most = most.min(4 * (ball(low) * ball(high)).sqrt())
+            total += math.comb(order, j) * rate**j * most
+        return total.log1p() / (order - 1)
+
+    return above(bound)
 
 
-def _above(x: Exact) -> float:
-    """Return a double at or above x, at most 1 for a rate: more is sampled, or told, than there is."""
-    near = float(x)
-    return near if Fraction(near) >= x else math.nextafter(near, math.inf)
+@lru_cache(maxsize=4096)
+def _difference(mu_squared: Fraction, even: int) -> float:
+    """B_l = Σ_i (−1)^i C(l, i) e^{i(i−1)μ²/2} for even l, rounded up; ∞ where it is not used."""
+    if even > EXACT:
+        return math.inf
+
+    def value() -> arb:
+        square = ball(mu_squared)
+        terms = ((-1) ** i * math.comb(even, i) * (i * (i - 1) * square / 2).exp() for i in range(even + 1))
+        return sum(terms, arb(0))
+
+    return above(value)
