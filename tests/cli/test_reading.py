@@ -26,12 +26,10 @@ def test_the_reading_is_named():
     assert read_as(_release("draws")).startswith("draws are all")
 
 
-def test_cautions_notes_and_unmixed_chains_are_repeated():
-    assert cautions(_release()) == []
-    assert cautions(_release(caution=None, diagnostics=Posterior(r_hat=1.02))) == []
-    found = cautions(_release(caution="too narrow", notes=("empty cells",), diagnostics=Posterior(r_hat=1.5)))
-    assert found[:2] == ["too narrow", "empty cells"]
-    assert "R-hat 1.50" in found[2]
+def test_cautions_are_repeated():
+    assert cautions(_release()) == []  # a member of a family, read naively, has none
+    assert cautions(_release(cautions=())) == []
+    assert cautions(_release(cautions=("too narrow", "empty cells"))) == ["too narrow", "empty cells"]
 
 
 def test_a_table_is_named_as_on_the_command_line():

@@ -22,6 +22,10 @@ HMM_COUNTS = f"{HMM}::test_count_kernels_keep_the_joint_law_and_a_tempered_twin_
 HMM_NOISE = (
     f"{HMM}::test_noise_aware_moves_keep_the_joint_law_and_a_twin_that_believes_in_less_noise_does_not"
 )
+MOMENTS = (
+    "noise_aware_normal/test_moments_geweke.py"
+    "::test_the_walk_keeps_the_law_of_the_moments_and_a_twin_that_believes_in_less_noise_does_not"
+)
 NORMAL = "noise_aware_normal/test_getting_it_right.py::test_the_kernel_keeps_the_prior"
 RECORDS = "models/test_records_geweke.py::test_the_chain_keeps_the_prior"
 
@@ -29,6 +33,7 @@ RECORDS = "models/test_records_geweke.py::test_the_chain_keeps_the_prior"
 KERNELS = {
     "network": (("bayes_net_kernel", "bayes_net_exchange"), RECORDS),
     "mixture": (("mixture_kernel", "bayes_net_kernel", "bayes_net_exchange"), RECORDS),
+    "normal, moments": (("noise_aware_moments_kernel", "noise_aware_augment_kernel"), MOMENTS),
     "normal, records": (("noise_aware_augment_kernel", "noise_aware_normal_algebra"), NORMAL),
     "normal, limit": (("noise_aware_normal_kernel", "noise_aware_normal_algebra"), NORMAL),
     "hmm, ffbs, counts": (("hmm_blocked", "hmm_counts", "hmm_kernels", "hmm_sweeps"), HMM_COUNTS),

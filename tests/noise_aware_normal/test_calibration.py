@@ -44,7 +44,10 @@ def ranks_and_coverage(model, simulate, release_of, *, n, scale, replicates, see
 
 
 CASES = {
-    "table": ("gamma", {"n": 400, "scale": 12.0, "replicates": 50}),
+    "limit of records": (
+        "gamma",
+        {"n": 400, "scale": 12.0, "replicates": 50, "plan": Plan(chains=2, draws=200, thin=5, burn=1000)},
+    ),
     "few records": (
         "gamma",
         {"n": 40, "scale": 4.0, "replicates": 50, "plan": Plan(chains=2, draws=200, thin=2, burn=500)},
@@ -80,6 +83,7 @@ CASES = {
     "regression, few rows, n private": (
         "regression",
         {
+            "law": "records",
             "n": 40,
             "scale": 2.0,
             "replicates": 32,
@@ -89,11 +93,23 @@ CASES = {
     ),
     "regression, limit": (
         "regression",
-        {"n": 400, "scale": 6.0, "replicates": 28, "plan": Plan(chains=2, draws=200, thin=10, burn=3000)},
+        {
+            "law": "limit",
+            "n": 400,
+            "scale": 6.0,
+            "replicates": 28,
+            "plan": Plan(chains=2, draws=200, thin=10, burn=3000),
+        },
     ),
     "regression, few rows": (
         "regression",
-        {"n": 40, "scale": 2.0, "replicates": 32, "plan": Plan(chains=2, draws=200, thin=4, burn=800)},
+        {
+            "law": "records",
+            "n": 40,
+            "scale": 2.0,
+            "replicates": 32,
+            "plan": Plan(chains=2, draws=200, thin=4, burn=800),
+        },
     ),
 }
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.inference import hmm_posterior, noise_aware_normal
+from discreet.inference import cautions, hmm_posterior
 from discreet.sampling.agreement import effective_size, r_hat
 
 
@@ -78,5 +78,5 @@ def test_too_little_or_not_finite_says_nothing():
 
 
 def test_inference_reads_the_same_numbers():
-    assert hmm_posterior.r_hat is noise_aware_normal.r_hat is r_hat
-    assert hmm_posterior.ess is noise_aware_normal.ess is effective_size
+    assert hmm_posterior.r_hat is cautions.r_hat is r_hat
+    assert hmm_posterior.ess is cautions.effective_size is effective_size

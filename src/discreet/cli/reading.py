@@ -13,7 +13,6 @@ READ = {
     "predictive": "predictive: made for predictions; its intervals are not the weights'",
     "draws": "draws are all that was released: a further draw, or an interval, would cost again",
 }
-MIXED = 1.1  # R-hat above which chains have not met
 
 
 def read_as(release: Release) -> str:
@@ -28,9 +27,4 @@ def read_as(release: Release) -> str:
 
 def cautions(release: Release) -> list[str]:
     """Repeat where intervals are not to be trusted, and what is allowed but may surprise."""
-    posterior = release.posterior
-    said = [getattr(posterior, "caution", None), *getattr(posterior, "notes", ())]
-    worst = getattr(getattr(posterior, "diagnostics", None), "r_hat", 1.0)
-    if worst > MIXED:
-        said.append(f"chains have not met (R-hat {worst:.2f}): read the release again with longer ones")
-    return [words for words in said if words]
+    return list(getattr(release.posterior, "cautions", ()))

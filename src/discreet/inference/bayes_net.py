@@ -27,6 +27,7 @@ from discreet.inference.bayes_net_posterior import (
     generator,
 )
 from discreet.inference.bayes_net_tables import DRAWS, NetworkCounts, by_table
+from discreet.inference.cautions import MIXED
 from discreet.inference.cell_posteriors import known_reading, refitted
 from discreet.inference.noise_aware import Diagnostics
 from discreet.inference.noise_aware_noise import NoiseLaw
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 WATCHED = 256  # entries of θ whose R-hat and ESS are computed, spread evenly over all of them
 MOVES = 10_000_000  # records times sweeps in a chain, which bounds its time; and within it
 FEWEST, MOST = 400, 2000  # sweeps to keep
-MIXED = 1.05  # the largest R-hat that is passed over in silence; 1.01 is the textbook's
 
 
 def read(cells: NoisyCells, model: BayesianNetwork, reading: str) -> NetworkPosterior:
@@ -98,7 +98,7 @@ def fit(
     Uses what tables say about each other, through the independences of the graph: more than table by table
     where noise is heavy and the graph is right, and worse where it is not. The same without a source.
     n private: flat prior on it, up to 12 standard deviations above the noisy totals. Chains that have not
-    met say so in `notes`.
+    met say so in `cautions`.
     """
     check_length(chains, sweeps, keep)
     model = refitted(model, cells)

@@ -162,6 +162,10 @@ class NetworkDraws(NetworkPosterior):
     notes: tuple[str, ...] = ()
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        return self.notes
+
+    @property
     def _all(self) -> NDArray[np.float32]:
         return self.draws.reshape(-1, self.draws.shape[-1])
 

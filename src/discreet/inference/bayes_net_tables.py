@@ -45,6 +45,10 @@ class NetworkCounts(NetworkPosterior):
     reading: str = "noise_aware"
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        return self.notes
+
+    @property
     def diagnostics(self) -> Diagnostics:
         size = len(self.counts)
         return Diagnostics("independent draws of the counts, table by table", draws=size, ess=float(size))

@@ -38,6 +38,11 @@ class Coefficients(ABC):
     caution: str | None
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """Where the reading is not to be trusted, and why; empty where there is nothing to say."""
+        return (self.caution,) if self.caution else ()
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Name each weight; the intercept last."""
         return self.model.names

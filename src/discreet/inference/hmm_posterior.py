@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from scipy.special import logsumexp
 
+from discreet.inference.cautions import cautions
 from discreet.inference.hmm_labels import matched, modal, overlap
+from discreet.inference.noise_aware import Diagnostics
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 AGREED = 0.9  # chains in one mode agree at least this much …
 SPREADS = 6.0  # … and their mean log joints differ by no more than this many standard deviations of a draw's
+FREE = ("log_joint", "stays")  # what chains are judged by: quantities that know no labels
 
 
 class Disagreement(ValueError):  # noqa: N818 - a fact about the fit, said in the user's words
@@ -106,6 +109,15 @@ class HiddenMarkovPosterior:
     def ess(self) -> dict[str, Any]:
         """Effective number of draws, of the same quantities."""
         return {name: _figure(ess(draws)) for name, draws in self._watched.items()}
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The notes, several answers, and what the chains of the likeliest group say of themselves."""
+        best = self.best
+        worst, least = (np.max([best.r_hat[k] for k in FREE]), np.min([best.ess[k] for k in FREE]))
+        found = Diagnostics(self.kernel, len(best.z), best.z.shape[1], float(worst), float(least))
+        several = f"the chains found {len(self.modes)} different answers, and the likeliest is shown"
+        return (*self.notes, *(() if self.agreed else (several,)), *cautions(found))
 
     @property
     def _watched(self) -> dict[str, Floats]:
@@ -225,11 +237,10 @@ class HiddenMarkovPosterior:
 
     @property
     def _verdict(self) -> str:
-        free = ("log_joint", "stays")
         return (
             ("one answer" if self.agreed else f"{len(self.modes)} DIFFERENT ANSWERS {self.modes}")
-            + f", R̂ {max(self.r_hat[name] for name in free):.2f}"
-            + f", ESS {min(self.ess[name] for name in free):.0f}"
+            + f", R̂ {max(self.r_hat[name] for name in FREE):.2f}"
+            + f", ESS {min(self.ess[name] for name in FREE):.0f}"
         )
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from discreet.families.family import credible
 from discreet.inference.bayes_net_posterior import generator
+from discreet.inference.cautions import cautions
 from discreet.inference.hmm_posterior import Disagreement
 from discreet.inference.noise_aware import Diagnostics
 from discreet.sampling.agreement import effective_size as ess
@@ -95,6 +96,11 @@ class MixturePosterior:
         chains, draws = self.log_joint.shape
         found = float(r_hat(watched).max()), float(ess(watched).min())
         return Diagnostics("Gibbs over classes, records and tables", chains, draws, *found)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The notes, and what the chains of the likeliest group say of themselves."""
+        return (*self.notes, *cautions(self.best.diagnostics))
 
     def only(self, chains: Sequence[int]) -> MixturePosterior:
         """Return the same fit, told by these chains alone."""

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+from discreet.inference.cautions import cautions
 from discreet.privacy.guarantee import NotProved
 from discreet.sampling.source import SeededSource
 
@@ -52,6 +53,11 @@ class NoiseAware(ABC):
     def diagnostics(self) -> Diagnostics:
         """By what method, and what its chains say of themselves."""
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Where the reading is not to be trusted, and why; empty where there is nothing to say."""
+        return cautions(self.diagnostics)
+
     @abstractmethod
     def mean(self) -> Any:  # noqa: ANN401 - a number or an array, as θ is
         """E θ"""
@@ -78,7 +84,9 @@ class NoiseAware(ABC):
         raise NotProved(f"no density of a noise-aware {type(self.prior).__name__} posterior; use its draws")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(reading={self.reading!r}, prior={self.prior!r}, {self.diagnostics!r})"
+        said = "".join(f"; {words}" for words in self.cautions)
+        how = f"reading={self.reading!r}, prior={self.prior!r}, {self.diagnostics!r}"
+        return f"{type(self).__name__}({how}{said})"
 
 
 # family → the module of this folder that reads it, loaded on first use

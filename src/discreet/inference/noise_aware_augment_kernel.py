@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.compiled import njit
+from discreet.compiled import kernel
 from discreet.inference.noise_aware_normal_algebra import (
     at_door,
     conjugate,
@@ -33,13 +33,13 @@ TARGET = 0.3  # acceptance that the non-centred move adapts to
 FASTEST = 0.1  # an adaptation moves the proposal, which starts near its shape
 
 
-@njit(inline="always")
+@kernel(inline="always")
 def log_noise(gap: float, rate: float, power: float) -> float:
     """−|e|/b or −e²/2σ²: of both the continuous and the discrete laws, up to a constant."""
     return -rate * abs(gap) if power == 1.0 else -rate * gap * gap
 
 
-@njit
+@kernel
 def log_seen(S: Floats, seen: Seen) -> float:
     total = 0.0
     for j in range(S.size):
@@ -47,7 +47,7 @@ def log_seen(S: Floats, seen: Seen) -> float:
     return total
 
 
-@njit(inline="always")
+@kernel(inline="always")
 def place(
     u: Floats, k: int, mu: Floats, L: Floats, f: int, z: Floats, middle: float, steps: float, q: Floats
 ) -> None:
@@ -60,7 +60,7 @@ def place(
         q[i] = (x - middle) * steps
 
 
-@njit
+@kernel
 def total_statistic(
     u: Floats, n: int, mu: Floats, L: Floats, f: int, seen: Seen, grid: Floats, S: Floats
 ) -> None:
@@ -74,7 +74,7 @@ def total_statistic(
             S[j] += s[j]
 
 
-@njit
+@kernel
 def refresh_records(
     rng: np.random.Generator,
     u: Floats,
@@ -125,7 +125,7 @@ def refresh_records(
     return taken / max(n, 1)
 
 
-@njit
+@kernel
 def recentre(u: Floats, n: int, old: tuple[Floats, Floats], mu: Floats, L: Floats, f: int) -> None:
     """u_i ← L⁻¹(z_i − μ) for the same z_i under new μ and L."""
     d = u.shape[1]
@@ -142,7 +142,7 @@ def recentre(u: Floats, n: int, old: tuple[Floats, Floats], mu: Floats, L: Float
             u[i, a] = z[a]
 
 
-@njit
+@kernel
 def births_and_deaths(
     rng: np.random.Generator,
     u: Floats,
@@ -183,7 +183,7 @@ def births_and_deaths(
     return n
 
 
-@njit
+@kernel
 def stretch(root: Floats, noise: Floats, change: float) -> None:
     """MMᵀ ← M(I + c·ξξᵀ/‖ξ‖²)Mᵀ for the proposal's lower factor: robust adaptive Metropolis [Vihola 2012]."""
     d = noise.size
@@ -199,7 +199,7 @@ def stretch(root: Floats, noise: Floats, change: float) -> None:
             x[i] = c * x[i] - s * root[i, k]
 
 
-@njit
+@kernel
 def sweeps(
     rng: np.random.Generator,
     phi: Floats,

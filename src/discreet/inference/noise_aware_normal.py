@@ -1,35 +1,35 @@
-"""Noise-aware readings of normal families; clipping at the public bounds is part of the model.
+"""Noise-aware readings of normal families; clipping at the public bounds is modelled where it matters.
 
-Three laws of S given θ: `records`, n latent records, exact for any n [Ju, Awan, Gong, Rao 2022]; `limit`, the
-central limit law of their sum [Bernstein, Sheldon 2018, 2019]; `table`, the same in closed form, for two
-parameters.
+Laws of S given θ: `moments`, exact for any n, of records that are not clipped; `records`, n latent records,
+clipped, exact for any n [Ju, Awan, Gong, Rao 2022]; `limit`, the central limit law of the sum of clipped
+records [Bernstein, Sheldon 2018, 2019].
 """
 
 from __future__ import annotations
 
-from functools import singledispatch
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.families.normal_inverse_gamma import NormalInverseGamma
+from discreet.inference.cautions import FEWEST, MIXED, TAIL, cautions, judged
 from discreet.inference.noise_aware import Diagnostics, public_source
 from discreet.inference.noise_aware_normal_chains import Plan, augmented, collect, limiting
-from discreet.inference.noise_aware_normal_grid import draws
 from discreet.inference.noise_aware_normal_model import Observed, latent
 from discreet.inference.noise_aware_normal_posterior import SampledPosterior
+from discreet.inference.noise_aware_normal_starts import normal_points
+from discreet.inference.noise_aware_normal_unclipped import base, matters, read_unclipped
 from discreet.inference.progress import watched
-from discreet.sampling.agreement import effective_size as ess
-from discreet.sampling.agreement import r_hat
 
 if TYPE_CHECKING:
-    from discreet.families.family import Family
+    from discreet.families.family import Family, Floats
     from discreet.inference.noise_aware_normal_model import LatentNormal
     from discreet.mechanisms.noisy_release import NoisyRelease
     from discreet.sampling.source import Source
 
-TABLED = 8192  # points of equal mass that a table is cut into
+ROUNDS, LONGER = 2, 4  # chains that have not met are run again, so many times as long
 CHAINS = {"records": augmented, "limit": limiting}
+LAWS = ("moments", *CHAINS)
 NAMES = {"records": "latent records, Gibbs and Metropolis", "limit": "central limit law, Metropolis"}
 
 
@@ -41,46 +41,52 @@ def read(
     plan: Plan | None = None,
     source: Source | None = None,
 ) -> SampledPosterior:
-    """Read with `law`: unless given, records where they are few, else the table or the limit."""
-    observed = Observed.of(release, prior)
-    if law == "table" or (law is None and not observed.few and tabled(prior, observed)):
-        return table(prior, observed)
+    """Read with `law`: unless given, `moments` where hardly a record seems to have been clipped.
+
+    Otherwise records where they are few, else their limit.
+    """
+    observed, bits = Observed.of(release, prior), source or public_source(release, prior)
+    if law == "moments" or (law is None and observed.about > latent(prior).columns):
+        unclipped, share = read_unclipped(prior, observed, bits, plan=plan)
+        if law == "moments" or not matters(share, observed.about):
+            return unclipped
     chosen = law or ("records" if observed.few else "limit")
-    bits = source or public_source(release, prior)
-    return run(latent(prior), observed, prior, law=chosen, plan=plan, source=bits)
-
-
-@singledispatch
-def table(prior: Family, observed: Observed) -> SampledPosterior:
-    del observed
-    raise ValueError(f"only NormalInverseGamma has a table, {type(prior).__name__} has {', '.join(CHAINS)}")
-
-
-@table.register(NormalInverseGamma)
-def _(prior: NormalInverseGamma, observed: Observed) -> SampledPosterior:
-    if not tabled(prior, observed):
-        raise ValueError(f"a table needs a public n; choose one of {', '.join(CHAINS)}")
-    theta = draws(prior, observed, TABLED)[None]
-    return SampledPosterior(prior, theta, None, Diagnostics("central limit law, by quadrature"))
-
-
-def tabled(prior: Family, observed: Observed) -> bool:
-    """Whether θ has two coordinates and n is public."""
-    return prior.name == NormalInverseGamma.name and observed.n is not None
+    model = replace(latent(prior), base=base(prior, observed))
+    return run(model, observed, prior, law=chosen, plan=plan, source=bits)
 
 
 def run(
     model: LatentNormal, observed: Observed, prior: Family, *, law: str, plan: Plan | None, source: Source
 ) -> SampledPosterior:
-    """Several chains, and what they say of themselves."""
+    """Run several chains, without a plan longer ones where they have not met, and say how they went."""
     if law not in CHAINS:
-        raise ValueError(f"no law {law!r} of this release; choose one of {', '.join(CHAINS)}")
-    how = plan or Plan.suggested(law, model)
-    rng = np.random.default_rng(source.words(4).tolist())
-    pieces = CHAINS[law](model, observed, how, rng)
-    out = collect(watched(pieces, how.pieces, "noise-aware posterior"), how)
-    theta = model.theta(out[..., :-1])
-    judged = np.concatenate([theta, out[..., -1:]], axis=-1) if observed.n is None else theta
-    worst, least = float(r_hat(judged).max()), float(ess(judged).min())
+        raise ValueError(f"no law {law!r} of this release; choose one of {', '.join(LAWS)}")
+    how, rng = plan or Plan.suggested(law, model), np.random.default_rng(source.words(4).tolist())
+    for _ in range(ROUNDS):
+        pieces = CHAINS[law](model, observed, how, rng)
+        out = collect(watched(pieces, how.pieces, "noise-aware posterior"), how)
+        theta, level, apart = model.theta(out[..., :-1]), *agreement(model, observed, out)
+        held = [theta, level[..., None], *([out[..., -1:]] if observed.n is None else [])]
+        found = Diagnostics(NAMES[law], how.chains, how.draws, *judged(np.concatenate(held, axis=-1)))
+        if plan or (found.r_hat < 1 + (MIXED - 1) / 2 and found.ess > FEWEST):
+            break
+        how = Plan(chains=how.chains, draws=how.draws, thin=LONGER * how.thin, burn=LONGER * how.burn)
     size = out[..., -1].astype(np.int64) if observed.n is None else None
-    return SampledPosterior(prior, theta, size, Diagnostics(NAMES[law], how.chains, how.draws, worst, least))
+    said = cautions(found, apart=apart, finite=bool(np.isfinite(theta).all()))
+    return SampledPosterior(prior, theta, size, found, said)
+
+
+def agreement(model: LatentNormal, observed: Observed, out: Floats) -> tuple[Floats, float]:
+    """Ln p(Ŝ | φ, n) of every draw; and how far the draws leave Ŝ, in deviations of a sum of squares.
+
+    Squares of Laplace noise vary √(5/2) times as much as those of normal noise, and have a longer tail.
+    """
+    from discreet.inference.noise_aware_normal_kernel import agreement as found  # noqa: PLC0415 - loads numba
+
+    rows = np.ascontiguousarray(out.reshape(-1, out.shape[-1]))
+    level, square = np.empty(len(rows)), np.empty(len(rows))
+    points = normal_points(model.columns, 0)
+    found(rows, model.layout, observed.seen(model), model.grid, points, level, square)
+    size = observed.noisy.size
+    apart = (float(square.mean()) - size) / np.sqrt(2 * size)
+    return level.reshape(out.shape[:-1]), float(apart / (TAIL if observed.power == 1 else 1.0))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.compiled import njit
+from discreet.compiled import kernel
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Prior = tuple[Floats, float, float, Floats, Floats, Floats, float, float]
 
 
-@njit
+@kernel
 def cholesky(A: Floats, L: Floats) -> bool:
     """L with LLᵀ = A, lower; False where A is not positive definite."""
     for i in range(A.shape[0]):
@@ -42,7 +42,7 @@ def cholesky(A: Floats, L: Floats) -> bool:
     return True
 
 
-@njit
+@kernel
 def forward(L: Floats, x: Floats) -> None:
     """Solve x ← L⁻¹x."""
     for i in range(x.size):
@@ -51,7 +51,7 @@ def forward(L: Floats, x: Floats) -> None:
         x[i] /= L[i, i]
 
 
-@njit
+@kernel
 def backward(L: Floats, x: Floats) -> None:
     """Solve x ← L⁻ᵀx."""
     for i in range(x.size - 1, -1, -1):
@@ -60,7 +60,7 @@ def backward(L: Floats, x: Floats) -> None:
         x[i] /= L[i, i]
 
 
-@njit
+@kernel
 def expand(phi: Floats, layout: Layout, mu: Floats, L: Floats) -> None:
     """Fill μ and L of a whole row z; a constant column is 1, with no spread."""
     f, p, r = layout
@@ -79,7 +79,7 @@ def expand(phi: Floats, layout: Layout, mu: Floats, L: Floats) -> None:
         L[last, last] = math.exp(0.5 * phi[-1])
 
 
-@njit
+@kernel
 def log_prior(phi: Floats, layout: Layout, prior: Prior, L: Floats) -> float:
     """Log p(φ) up to a constant; |∂Σ/∂(ln l, c)| ∝ Π l_i^{2(p−i)+2}, i = 1..p. L is that of `expand`."""
     f, p, r = layout
@@ -110,13 +110,13 @@ def log_prior(phi: Floats, layout: Layout, prior: Prior, L: Floats) -> float:
     return total
 
 
-@njit
+@kernel
 def by_moments(layout: Layout) -> bool:
     """Whether only second moments of the normal columns are told: M = Σ + μμᵀ, and hardly μ itself."""
     return layout[0] == 0 and layout[2] == 1
 
 
-@njit
+@kernel
 def to_moments(phi: Floats, layout: Layout, psi: Floats) -> None:
     """ψ: v and the factor of M = Σ + μμᵀ in place of μ and that of Σ, μ = Tv/√(1+‖v‖²), M = TTᵀ; else φ."""
     psi[:] = phi
@@ -133,7 +133,7 @@ def to_moments(phi: Floats, layout: Layout, psi: Floats) -> None:
     _unfactor(T, psi)
 
 
-@njit
+@kernel
 def from_moments(psi: Floats, layout: Layout, phi: Floats) -> float:
     """φ of ψ, Σ = T(I + vvᵀ)⁻¹Tᵀ; return ln |∂φ/∂ψ| = ln|T| − (p/2+1)ln(1+‖v‖²) + ln J(T) − ln J(L).
 
@@ -161,7 +161,7 @@ def from_moments(psi: Floats, layout: Layout, phi: Floats) -> float:
     return total
 
 
-@njit
+@kernel
 def _shifted(phi: Floats, mu: Floats, sign: float, root: Floats) -> bool:
     """Fill the factor of LLᵀ ± μμᵀ; False where it has none."""
     p = mu.size
@@ -175,7 +175,7 @@ def _shifted(phi: Floats, mu: Floats, sign: float, root: Floats) -> bool:
     return bool(cholesky(A, root))
 
 
-@njit
+@kernel
 def _factor(phi: Floats, L: Floats) -> None:
     """L = C·diag(l) of the p normal columns alone."""
     p = L.shape[0]
@@ -187,7 +187,7 @@ def _factor(phi: Floats, L: Floats) -> None:
         L[i, i] = math.exp(phi[p + i])
 
 
-@njit
+@kernel
 def _unfactor(L: Floats, phi: Floats) -> None:
     p = L.shape[0]
     place = 2 * p
@@ -198,7 +198,7 @@ def _unfactor(L: Floats, phi: Floats) -> None:
             place += 1
 
 
-@njit
+@kernel
 def conjugate(
     rng: np.random.Generator,
     phi: Floats,
@@ -228,7 +228,7 @@ def conjugate(
         _regress(rng, phi, P + second[:d, :d], P @ wm + second[:d, d], a + 0.5 * n, corner, b)
 
 
-@njit
+@kernel
 def _inverse_wishart_root(rng: np.random.Generator, nu: float, scale: Floats) -> Floats:
     """L with LLᵀ ~ IW(ν, Ψ) = (C A⁻ᵀ)(C A⁻ᵀ)ᵀ, Ψ = CCᵀ, A Bartlett's lower triangle."""
     p = scale.shape[0]
@@ -246,7 +246,7 @@ def _inverse_wishart_root(rng: np.random.Generator, nu: float, scale: Floats) ->
     return L
 
 
-@njit
+@kernel
 def _regress(
     rng: np.random.Generator, phi: Floats, P: Floats, Pm: Floats, a: float, corner: float, b: float
 ) -> None:
@@ -265,7 +265,7 @@ def _regress(
     phi[-1] = math.log(variance)
 
 
-@njit(inline="always")
+@kernel(inline="always")
 def at_door(q: Floats, door: Floats, balance: float, s: Floats) -> None:
     """Clip and round q to integers as the family does at its door, and fill its statistic s.
 
@@ -279,7 +279,7 @@ def at_door(q: Floats, door: Floats, balance: float, s: Floats) -> None:
     statistic(q, balance, s)
 
 
-@njit
+@kernel
 def to_ball(q: Floats, largest: float) -> None:
     """Shorten and round; a row that then does not fit is truncated: Ball.integers, and records.tight."""
     norm, total = 0.0, 0.0
@@ -294,7 +294,7 @@ def to_ball(q: Floats, largest: float) -> None:
         q[i] = math.floor(q[i] + 0.5) if total <= largest * largest else np.trunc(q[i] * tight)
 
 
-@njit(inline="always")
+@kernel(inline="always")
 def statistic(q: Floats, balance: float, s: Floats) -> None:
     """(Kq, qqᵀ packed); K = 0 leaves the first moments out, as a regression does."""
     d = q.size

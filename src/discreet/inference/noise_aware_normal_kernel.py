@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.compiled import njit
+from discreet.compiled import kernel
 from discreet.inference.noise_aware_augment_kernel import FASTEST, TARGET, log_noise, stretch
 from discreet.inference.noise_aware_normal_algebra import (
     backward,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware_normal_algebra import Layout, Prior
 
 
-@njit
+@kernel
 def moments(
     points: Floats, mu: Floats, L: Floats, f: int, seen: Seen, grid: Floats, m: Floats, V: Floats
 ) -> None:
@@ -63,7 +63,7 @@ def moments(
     V[:] = np.dot(s, s.T) / K
 
 
-@njit
+@kernel
 def at_door_together(q: Floats, door: Floats) -> None:
     """Do as algebra.at_door, for columns, in loops that vectorise; what rounding left too long is kept."""
     d, K = q.shape
@@ -80,7 +80,7 @@ def at_door_together(q: Floats, door: Floats) -> None:
             q[i, k] = np.floor(x + 0.5)
 
 
-@njit
+@kernel
 def log_density(gap: Floats, V: Floats, n: float, omega: Floats, C: Floats, root: Floats) -> float:
     """Log N(Ŝ; nm, nV + diag ω), gap = Ŝ − nm; fills the Cholesky factor of the covariance."""
     for i in range(gap.size):
@@ -97,7 +97,7 @@ def log_density(gap: Floats, V: Floats, n: float, omega: Floats, C: Floats, root
     return total
 
 
-@njit
+@kernel
 def inverse_gaussian(rng: np.random.Generator, mean: float) -> float:
     """Shape 1 [Michael, Schucany, Haas 1976], written without the cancellation at large means."""
     w = 0.5 * mean * rng.standard_normal() ** 2
@@ -105,7 +105,7 @@ def inverse_gaussian(rng: np.random.Generator, mean: float) -> float:
     return x if rng.random() * (mean + x) <= mean else mean * mean / x
 
 
-@njit
+@kernel
 def mix(
     rng: np.random.Generator, gap: Floats, V: Floats, n: float, omega: Floats, root: Floats, rate: float
 ) -> None:
@@ -135,7 +135,7 @@ def mix(
         omega[i] = 1.0 / (rate * rate * inverse_gaussian(rng, 1.0 / gone))
 
 
-@njit
+@kernel
 def stir(
     rng: np.random.Generator,
     swarm: Floats,
@@ -143,6 +143,7 @@ def stir(
     root: Floats,
     layout: Layout,
     prior: Prior,
+    base: Prior,
     seen: Seen,
     grid: Floats,
     points: Floats,
@@ -150,7 +151,10 @@ def stir(
     power: float,
     times: int,
 ) -> None:
-    """Move every ψ of a swarm, keeping p(ψ)·p(Ŝ|ψ)^power; `value` is ln p(Ŝ|ψ), any noise as if normal."""
+    """Move every ψ of a swarm, keeping q(ψ)·(p(ψ)p(Ŝ|ψ)/q(ψ))^power, q the prior `base`.
+
+    `value` is the logarithm of what is raised to the power, any noise taken for normal.
+    """
     d, size, k = points.shape[0], seen[0].size, swarm.shape[1]
     mu, L, m, V = np.zeros(d), np.zeros((d, d)), np.zeros(size), np.zeros((size, size))
     C, half = np.zeros((size, size)), np.zeros((size, size))
@@ -166,15 +170,37 @@ def stir(
             if not then > -1e300:
                 continue
             expand(phi, layout, mu, L)
-            then += log_prior(phi, layout, prior, L)
+            before = log_prior(phi, layout, base, L)
             moments(points, mu, L, layout[0], seen, grid, m, V)
             fits = log_density(seen[0] - n * m, V, n, omega, C, half)
+            fits += log_prior(phi, layout, prior, L) - before
+            then += before
             then += power * fits if fits > -1e300 else -np.inf
             if t == 0 or math.log(1.0 - rng.random()) < then - now:
                 swarm[i], value[i], now = new, fits, then
 
 
-@njit
+@kernel
+def agreement(
+    rows: Floats, layout: Layout, seen: Seen, grid: Floats, points: Floats, level: Floats, square: Floats
+) -> None:
+    """For every (φ, n): ln p(Ŝ | φ, n), and the square of Ŝ − nm in deviations; any noise as if normal."""
+    d, size = points.shape[0], seen[0].size
+    mu, L, m, V = np.zeros(d), np.zeros((d, d)), np.zeros(size), np.zeros((size, size))
+    C, half = np.zeros((size, size)), np.zeros((size, size))
+    omega = np.full(size, 2.0 / seen[1] ** 2 if seen[2] == 1.0 else 0.5 / seen[1])
+    for i in range(len(rows)):
+        n = rows[i, -1]
+        expand(rows[i, :-1], layout, mu, L)
+        moments(points, mu, L, layout[0], seen, grid, m, V)
+        gap = seen[0] - n * m
+        level[i], square[i] = log_density(gap, V, n, omega, C, half), np.inf
+        if level[i] > -np.inf:
+            forward(half, gap)
+            square[i] = np.sum(gap * gap)
+
+
+@kernel
 def steps(
     rng: np.random.Generator,
     phi: Floats,

@@ -35,6 +35,7 @@ class LatentNormal:
     door: Floats  # low, high, R
     balance: float  # K, or 0 where first moments are not released
     theta: Callable[[Floats], Floats]  # φ → the family's θ
+    base: Prior | None = None  # where starts are drawn from; the prior itself may be too vague for it
 
     @property
     def columns(self) -> int:

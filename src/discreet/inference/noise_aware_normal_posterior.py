@@ -28,11 +28,15 @@ class SampledPosterior(NoiseAware):
     draws: Floats
     size: NDArray[Any] | None  # draws of n, (chains, draws); None where n is public
     computed: Diagnostics
-    caution: str | None = None  # where intervals are not to be trusted, and why
+    said: tuple[str, ...] = ()  # its cautions
 
     @property
     def diagnostics(self) -> Diagnostics:
         return self.computed
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        return self.said
 
     @property
     def _flat(self) -> Floats:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.inference.noise_aware_swarm import warmer
+
 if TYPE_CHECKING:
     from discreet.families.family import Floats
     from discreet.inference.noise_aware_normal_model import LatentNormal, Observed
@@ -15,7 +17,7 @@ STAGES, STIRS = 60, 4  # at most so many temperatures, and steps at each
 
 
 def starts(model: LatentNormal, observed: Observed, rng: np.random.Generator) -> Floats:
-    """Draws (SWARM, ψ) near the posterior: from the prior, in stages of tempered likelihood [Neal 2001].
+    """Draws (SWARM, ψ) near the posterior: from the model's `base`, in stages [Neal 2001].
 
     They are where chains start and what shapes their proposals; any noise is taken for normal here.
     """
@@ -24,12 +26,14 @@ def starts(model: LatentNormal, observed: Observed, rng: np.random.Generator) ->
 
     swarm, value, seen = np.zeros((SWARM, model.size)), np.empty(SWARM), observed.seen(model)
     points, root = normal_points(model.columns, 0), np.zeros((model.size, model.size))
-    how = model.layout, model.prior, seen, model.grid, points, observed.about
+    how = model.layout, model.prior, model.base or model.prior, seen, model.grid, points, observed.about
     _imagine(swarm, model, rng)
     stir(rng, swarm, value, root, *how, 0.0, 0)
     reached = 0.0
     for _ in range(STAGES):
-        step = _warmer(value, 1 - reached)
+        if not np.isfinite(value.max()):
+            break
+        step = warmer(value, 1 - reached)
         weight = np.exp(step * (value - value.max()))
         kept = rng.choice(SWARM, SWARM, p=weight / weight.sum())
         swarm, value, reached = swarm[kept], value[kept], reached + step
@@ -40,12 +44,12 @@ def starts(model: LatentNormal, observed: Observed, rng: np.random.Generator) ->
 
 
 def _imagine(swarm: Floats, model: LatentNormal, rng: np.random.Generator) -> None:
-    """Fill it with ψ from the prior."""
+    """Fill it with ψ from the model's `base`."""
     from discreet.inference.noise_aware_normal_algebra import conjugate, to_moments  # noqa: PLC0415
 
     phi, d = np.zeros(model.size), model.columns
     for row in swarm:
-        conjugate(rng, phi, model.layout, model.prior, 0, np.zeros(d), np.zeros((d, d)))
+        conjugate(rng, phi, model.layout, model.base or model.prior, 0, np.zeros(d), np.zeros((d, d)))
         to_moments(phi, model.layout, row)
 
 
@@ -64,22 +68,6 @@ def as_phi(swarm: Floats, model: LatentNormal) -> Floats:
     for psi, phi in zip(swarm, out, strict=True):
         from_moments(psi, model.layout, phi)
     return out
-
-
-def _warmer(value: Floats, most: float) -> float:
-    """Find the step in temperature that leaves half of the swarm, as effective size."""
-
-    def left(step: float) -> float:
-        weight = np.exp(step * (value - value.max()))
-        return float(weight.sum() ** 2 / np.sum(weight**2))
-
-    if left(most) >= SWARM / 2:
-        return most
-    low, high = 0.0, most
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if left(middle) >= SWARM / 2 else (low, middle)
-    return high
 
 
 def shape(swarm: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from discreet.inference.noise_aware import public_source
 from discreet.inference.noise_aware_normal import run
 from discreet.inference.noise_aware_normal_model import LatentNormal, Observed
+from discreet.inference.noise_aware_regression_moments import base, read_moments
 from discreet.inference.noise_aware_regression_normal import read_normal
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class Design:
                     f"{name} of the design must be finite and above 0, got {value!r}; it is public"
                 )
 
+    def width(self, family: BayesianLinearRegression) -> float:
+        """Return a column's size: as given, or a quarter of the ball's square shared among the columns."""
+        return self.spread or float(family.radius) / float(np.sqrt(4 * (family.dimension + 1)))
+
 
 def regression_model(family: BayesianLinearRegression, design: Design) -> LatentNormal:
     """Regress y = xᵀw + N(0, σ²) on x ~ N(μ, Σ), the row clipped to the ball as a whole."""
@@ -52,8 +57,7 @@ def regression_model(family: BayesianLinearRegression, design: Design) -> Latent
     p = m.size - f
     if p < 1:
         raise ValueError("a regression on the intercept alone has no design: fit NormalInverseGamma instead")
-    spread = design.spread or float(family.radius) / np.sqrt(4 * (m.size + 1))
-    root = spread * np.sqrt(design.degrees) * np.eye(p)
+    root = design.width(family) * np.sqrt(design.degrees) * np.eye(p)
     return LatentNormal(
         layout=(f, p, 1),
         prior=(np.zeros(p), float(design.strength), float(p + 1 + design.degrees), root, m, P, a, b),
@@ -75,17 +79,27 @@ def read(
 ) -> SampledPosterior:
     """(w, σ²) given noisy XᵀX, Xᵀy, yᵀy, each noised once.
 
-    `normal` needs neither chain nor design and is the default above MANY weights, where chains take minutes;
-    unlike the others it does not model clipped rows, takes any noise for normal and, where XᵀX is a variance,
-    projects it to a semidefinite matrix.
+    `moments` is the default: exact but for clipped rows, which it does not model. `limit` and `records` do,
+    and take x for normal. `normal` needs neither chain nor design and is the default above MANY weights,
+    where chains take minutes; it takes any noise for normal and, where XᵀX is a variance, projects it to a
+    semidefinite matrix. No more rows than weights are read as `records`.
     """
     observed = Observed.of(release, prior)
     bits = source or public_source(release, prior)
     if law == "normal" or (law is None and prior.dimension > MANY and design is None and plan is None):
         return read_normal(prior, observed, bits)
-    chosen = law or ("records" if observed.few else "limit")
-    model = regression_model(prior, design or Design())
-    return run(model, observed, prior, law=chosen, plan=plan, source=bits)
+    if law == "moments" or (law is None and observed.about > prior.dimension):
+        return read_moments(prior, observed, design or Design(), bits, plan=plan)
+    chosen, wanted = law or "records", design or Design()
+    model = regression_model(prior, wanted)
+    return run(
+        replace(model, base=base(prior, observed, model, wanted)),
+        observed,
+        prior,
+        law=chosen,
+        plan=plan,
+        source=bits,
+    )
 
 
 def _weights_and_variance(phi: Floats, d: int) -> Floats:

@@ -18,11 +18,12 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from discreet.families.matrices import nearest_semidefinite, unpack
+from discreet.inference.cautions import FEWEST, TAIL, cautions, judged, misfit
 from discreet.inference.noise_aware import Diagnostics
+from discreet.inference.noise_aware_moments import near
 from discreet.inference.noise_aware_normal_posterior import SampledPosterior
-from discreet.inference.noise_aware_swarm import settle
-from discreet.sampling.agreement import effective_size as ess
-from discreet.sampling.agreement import r_hat
+from discreet.inference.noise_aware_regression_moments import clipped
+from discreet.inference.noise_aware_swarm import LAST, settle
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware_normal_model import Observed
     from discreet.sampling.source import Source
 
+    Known = tuple[Floats, Floats, float, float]  # m, P, a, b
+
 METHOD = "errors in variables, normal; clipped rows not modelled, XᵀX made semidefinite where a variance"
 SWARMS, SIZE = 2, 1000
+LONGER = 8  # times as many moves at the end, where swarms have not met
 EXTRA = 3  # ln g, ln λ of the diagonal, ln λ beside it
-CLIPPED = 0.02  # share of rows beyond the radius from which a caution is due
 APART = float(np.log(0.5))  # a guess of ln λ, right within a factor e
 
 
@@ -65,8 +68,9 @@ class Given:
         """Of ln g: a quarter of the ball's square, shared among the columns, as `Design` has it."""
         return float(np.log(float(self.prior.radius) ** 2 / (4 * (len(self.mixed) + 1))))
 
-    def imagine(self, size: int, rng: np.random.Generator) -> Floats:
-        m, P, a, b = self.prior._parameters  # noqa: SLF001 - doubles of the public fields
+    def imagine(self, size: int, rng: np.random.Generator, known: Known | None = None) -> Floats:
+        """Draws of the prior, or of another law `known` of (w, σ²)."""
+        m, P, a, b = known or self.prior._parameters  # noqa: SLF001 - doubles of the public fields
         log_variance = np.log(b / rng.gamma(a, size=size))
         deviation = np.exp(log_variance / 2)[:, None]
         w = m + deviation * np.linalg.solve(np.linalg.cholesky(P).T, rng.standard_normal((m.size, size))).T
@@ -77,9 +81,9 @@ class Given:
         beyond = ndtri_exp(np.log1p(-rng.random(size)) + log_ndtr(self.n / self.unsure))  # n > 0
         return np.column_stack([x, np.log(np.maximum(self.n - self.unsure * beyond, 1e-9))])
 
-    def log_prior(self, x: Floats) -> Floats:
+    def log_prior(self, x: Floats, known: Known | None = None) -> Floats:
         """NIG for (w, σ²); ln g and ln λ normal, of deviation 1; n flat above 0, given n̂."""
-        m, P, a, b = self.prior._parameters  # noqa: SLF001
+        m, P, a, b = known or self.prior._parameters  # noqa: SLF001
         d = m.size
         gap, log_variance, extra = x[:, :d] - m, x[:, d], x[:, d + 1 : d + 1 + EXTRA]
         total = -(a + d / 2) * log_variance - (b + np.sum(gap @ P * gap, axis=1) / 2) * np.exp(-log_variance)
@@ -94,7 +98,10 @@ class Given:
         return shrunk(self.design, self.noise)
 
     def log_likelihood(self, x: Floats) -> Floats:
-        """Log p(Ĝ | g, λ) + log p(Xᵀy, yᵀy | Ĝ, w, σ², g, λ), both normal.
+        return self.fits(x)[0]
+
+    def fits(self, x: Floats) -> tuple[Floats, Floats]:
+        """Log p(Ĝ | g, λ) + log p(Xᵀy, yᵀy | Ĝ, w, σ², g, λ), both normal; and (Xᵀy, yᵀy) in deviations.
 
         Entries of G are N(ngI, (ngλ)²): E[G|Ĝ] = ngI + κ∘(Ĝ − ngI), variances κτ², κ = (ngλ)²/((ngλ)² + τ²).
         """
@@ -110,10 +117,13 @@ class Given:
         kept, also = own / (own + t), beside / (beside + t)
         middle = (g[:, None] + kept[:, None] * apart) * w + also[:, None] * (w @ hollow)
         left = _spread(w, kept * t, also * t)
-        return np.asarray(self._answers(w, variance, n, middle, left) - 0.5 * seen)
+        z, log_size = _whitened(*self._answers(w, variance, n, middle, left))
+        return np.asarray(-0.5 * np.sum(z**2, axis=1) - log_size - 0.5 * seen), z
 
-    def _answers(self, w: Floats, variance: Floats, n: Floats, middle: Floats, left: Floats) -> Floats:
-        """Log p(Xᵀy, yᵀy | …): means Gw and wᵀGw + nσ²; `left` is what is left of Var Gw."""
+    def _answers(
+        self, w: Floats, variance: Floats, n: Floats, middle: Floats, left: Floats
+    ) -> tuple[Floats, Floats]:
+        """(Xᵀy, yᵀy) less its mean, Gw and wᵀGw + nσ²; and its covariance, `left` what is left of Var Gw."""
         d, t = len(self.mixed), self.noise
         pulled, turned = w @ self.semidefinite, np.matmul(left, w[..., None])[..., 0]
         C = np.empty((len(w), d + 1, d + 1))
@@ -123,7 +133,40 @@ class Given:
         i = range(d + 1)
         C[:, i, i] = (C[:, i, i] + t) * (1 + 1e-11)  # factors also where σ²G dwarfs the noise
         square = self.square - np.sum(middle * w, axis=1) - n * variance
-        return _log_normal(np.column_stack([self.mixed - middle, square]), C)
+        return np.column_stack([self.mixed - middle, square]), C
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Eased:
+    """The same posterior, reached from the prior and some rows' worth of the release: a prior may be vague.
+
+    As many rows as tell about as much as the noise lets through, at most n.
+    """
+
+    given: Given
+
+    @cached_property
+    def start(self) -> Known:
+        given, (m, P, a, b) = self.given, self.given.prior._parameters  # noqa: SLF001
+        d, n = m.size, max(given.n, 1.0)
+        moments = np.block([[given.design, given.mixed[:, None]], [given.mixed, np.array([given.square])]])
+        root, narrow = near(moments, given.noise**0.5, n * float(given.prior.radius) ** 2)
+        k = min(max(d + 3.0, narrow**-2), max(n, d + 3.0))
+        L, answers = root[:d, :d], root[d, :d]
+        precision = P + k / n * L @ L.T
+        location = np.asarray(np.linalg.solve(precision, P @ m + k / n * L @ answers), dtype=np.float64)
+        return location, precision, a + k / 2, b + float(k / n * root[d, d] ** 2 / 2)
+
+    def imagine(self, size: int, rng: np.random.Generator) -> Floats:
+        return self.given.imagine(size, rng, self.start)
+
+    def log_prior(self, x: Floats) -> Floats:
+        return self.given.log_prior(x, self.start)
+
+    def log_likelihood(self, x: Floats) -> Floats:
+        given = self.given
+        return given.log_likelihood(x) + given.log_prior(x) - given.log_prior(x, self.start)
 
 
 def _spread(w: Floats, own: Floats, beside: Floats) -> Floats:
@@ -134,14 +177,14 @@ def _spread(w: Floats, own: Floats, beside: Floats) -> Floats:
     return np.asarray(out)
 
 
-def _log_normal(x: Floats, covariance: Floats) -> Floats:
-    """−∞ where a covariance is too far out to be factored, as only wild proposals are."""
+def _whitened(x: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    """C⁻¹x and ln |C|, CCᵀ the covariance; ∞ where it is too far out to be factored."""
     good = np.isfinite(covariance).all(axis=(1, 2)) & np.isfinite(x).all(axis=1)
-    out = np.full(len(x), -np.inf)
+    z, log_size = np.full(x.shape, np.inf), np.zeros(len(x))
     root = np.linalg.cholesky(covariance[good])
-    z = np.linalg.solve(root, x[good][..., None])[..., 0]
-    out[good] = -0.5 * np.sum(z**2, axis=1) - np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
-    return out
+    z[good] = np.linalg.solve(root, x[good][..., None])[..., 0]
+    log_size[good] = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+    return z, log_size
 
 
 def shrunk(matrix: Floats, noise: float) -> Floats:
@@ -164,23 +207,26 @@ def read_normal(
     """Draws of (w, σ²), and of n where it is private; R-hat compares the swarms."""
     given, d = Given.of(observed, prior), prior.dimension
     rng = np.random.default_rng(source.words(4).tolist())
-    x = np.stack([settle(given, size, rng) for _ in range(swarms)])
+    for last in (LAST, LONGER * LAST):
+        x = np.stack([settle(Eased(given), size, rng, last=last) for _ in range(swarms)])
+        if swarms == 1 or judged(x)[1] > 4 * FEWEST:
+            break
+    flat = x.reshape(-1, x.shape[-1])
     theta = np.concatenate([x[..., :d], np.exp(x[..., d : d + 1])], axis=-1)
     count = np.rint(np.exp(x[..., -1])).astype(np.int64) if given.unsure else None
-    judged = theta if count is None else np.concatenate([theta, count[..., None]], axis=-1)
-    how = Diagnostics(METHOD, swarms, size, float(r_hat(judged).max()), float(ess(judged).min()))
-    return SampledPosterior(prior, theta, count, how, caution(prior, x.reshape(-1, x.shape[-1]), rng))
+    level, z = given.fits(flat)
+    apart = misfit(z, 2.0) / (TAIL if observed.power == 1 else 1.0)
+    level = level + given.log_prior(flat)
+    held = [x, level.reshape(*x.shape[:-1], 1)]
+    how = Diagnostics(METHOD, swarms, size, *judged(np.concatenate(held, axis=-1)))
+    finite = bool(np.isfinite(theta).all())
+    said = cautions(how, apart=apart, finite=finite, more=(clipped(prior, beyond(prior, flat, rng)),))
+    return SampledPosterior(prior, theta, count, how, said)
 
 
-def caution(prior: BayesianLinearRegression, x: Floats, rng: np.random.Generator) -> str | None:
-    """Imagine a row for every draw, x ~ N(0, gI): this reading takes clipped rows for unclipped ones."""
+def beyond(prior: BayesianLinearRegression, x: Floats, rng: np.random.Generator) -> float:
+    """Share of rows beyond the radius, one imagined for every draw, x ~ N(0, gI)."""
     d = prior.dimension
     rows = rng.standard_normal((len(x), d)) * np.exp(x[:, d + 1 : d + 2] / 2)
     answers = np.sum(rows * x[:, :d], axis=1) + rng.standard_normal(len(x)) * np.exp(x[:, d] / 2)
-    beyond = float(np.mean(np.sum(rows**2, axis=1) + answers**2 > float(prior.radius) ** 2))
-    if beyond < CLIPPED:
-        return None
-    return (
-        f"about {beyond:.0%} of the rows may lie beyond the radius {float(prior.radius):g} and were clipped "
-        "to it, which this reading leaves out: intervals may cover too seldom; a larger radius clips fewer"
-    )
+    return float(np.mean(np.sum(rows**2, axis=1) + answers**2 > float(prior.radius) ** 2))

@@ -28,7 +28,7 @@ class Target(Protocol):
         """Log likelihood of every row."""
 
 
-def settle(target: Target, size: int, rng: np.random.Generator) -> Floats:
+def settle(target: Target, size: int, rng: np.random.Generator, *, last: int = LAST) -> Floats:
     """Draws (size, coordinates) of the posterior [Neal 2001; Del Moral, Doucet, Jasra 2006].
 
     A stage is as warm as leaves half of the swarm; then every draw moves, x ← m + √(1−β²)(x−m) + βLξ with the
@@ -41,7 +41,7 @@ def settle(target: Target, size: int, rng: np.random.Generator) -> Floats:
         share = np.cumsum(np.exp(step * (value - value.max())))
         kept = np.searchsorted(share / share[-1], (np.arange(size) + rng.random()) / size)
         reached += step
-        times = LAST if reached >= 1 else MOVES
+        times = last if reached >= 1 else MOVES
         kept = np.minimum(kept, size - 1)
         power = min(reached, 1.0)
         x, value, beta = _moved(target, (x[kept], value[kept]), power=power, beta=beta, times=times, rng=rng)

@@ -101,7 +101,7 @@ class CellFindings:
 
 def _noted(posterior: Any) -> list[str]:  # noqa: ANN401
     """Repeat what the fit says of itself, as sentences."""
-    return [f"{note[0].upper()}{note[1:]}." for note in getattr(posterior, "notes", ())]
+    return [f"{note[0].upper()}{note[1:]}." for note in getattr(posterior, "cautions", ())]
 
 
 def _tables(release: Release) -> tuple[Shares, ...]:

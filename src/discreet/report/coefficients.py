@@ -119,7 +119,7 @@ class CoefficientFindings:
 
     def intervals(self) -> Html:
         meaning = SCALE.replace("{}", _effect(self.model), 1).replace("{}", f"{float(self.model.norm):g}", 1)
-        said = cautions(self.release.posterior.caution)
+        said = cautions(*self.release.posterior.cautions)
         return joined([self._table(), paragraphs(self._reading(), meaning), said])
 
     def _table(self) -> Html:

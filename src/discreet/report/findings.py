@@ -35,11 +35,6 @@ AWARE = (
     "The posterior is that of the parameter given the noisy statistic and the law of its noise: intervals "
     "are as wide as the noise makes them, and clipping at the public bounds is part of the model."
 )
-MIXED = 1.1  # R-hat above which chains are said to disagree
-UNMIXED = (
-    "The chains that computed this posterior do not agree (R-hat {}): read the release again with more draws "
-    "before you lean on the ends of the intervals."
-)
 NO_INTERVAL = (
     "An interval is not available. This mechanism released {} of the posterior and nothing else; the "
     "posterior itself stays as private as the data. For intervals release noisy statistics, which are paid "
@@ -117,17 +112,16 @@ class Findings:
         return joined([made, _left_out(len(group.labels) - len(rows))])
 
     def _noise_words(self) -> Html:
-        """Say what the noise is, what the naive reading would say, and whether the chains agree."""
-        deviation, method = noise_deviation(self.release), self.release.posterior.diagnostics
+        """Say what the noise is, what the naive reading would say, and what this one says against itself."""
+        deviation = noise_deviation(self.release)
         said = [f"The noise on each released number has a standard deviation of {deviation:.4g}."]
         if self.scalar:
             group, (low, high) = self.subject.groups[0], self.release.read(reading="naive").interval(LEVEL)
             places = places_for(self.posterior.widths)
             ends = (shown(float(end), places, percent=group.percent) for end in (low, high))
             said.append(f"Read as if it were exact, it would give {' to '.join(ends)}, and cover too rarely.")
-        own = getattr(self.release.posterior, "caution", None)
-        apart = UNMIXED.replace("{}", f"{method.r_hat:.2f}") if method.r_hat > MIXED else None
-        return joined([paragraphs(" ".join(said)), cautions(own, apart)])
+        own = getattr(self.release.posterior, "cautions", ())  # a family's member, read naively, has none
+        return joined([paragraphs(" ".join(said)), cautions(*own)])
 
     def next_record(self) -> Html | None:
         return predictive(self.release, self.subject, self.release.posterior)

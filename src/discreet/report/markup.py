@@ -68,9 +68,9 @@ def paragraphs(*texts: str) -> Html:
     return joined(element("p", text) for text in texts)
 
 
-def cautions(*texts: str | None) -> Html:
-    """Sentences of what is not to be trusted; None says nothing."""
-    said = (f"{text[0].upper()}{text[1:].rstrip('.')}." for text in texts if text)
+def cautions(*texts: str) -> Html:
+    """Sentences of what is not to be trusted."""
+    said = (f"{text[0].upper()}{text[1:].rstrip('.')}." for text in texts)
     return joined(element("p", sentence, class_="caution") for sentence in said)
 
 
