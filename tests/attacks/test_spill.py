@@ -89,6 +89,21 @@ def test_only_folders_of_the_dead_are_swept(temporary):
     assert not path.exists()
 
 
+def test_a_database_file_is_opened_by_several_tables(tmp_path):
+    """Connections of one process to one file share its settings, and another folder was refused."""
+    with duckdb.connect(tmp_path / "rows.duckdb") as connection:
+        connection.execute("create table t as select 1 as x")
+    sources = [open_source(tmp_path / "rows.duckdb", "t", {"x": "int64"}) for _ in range(2)]
+    folders = {_setting(source) for source in sources}
+    assert len(folders) == 1
+    assert Path(folders.pop()).parent == spill._mine[os.getpid()].path
+
+
+def _setting(source):
+    connection = source.relation.get_backend().con
+    return connection.execute("select current_setting('temp_directory')").fetchall()[0][0]
+
+
 def test_a_forked_child_deletes_nothing_of_its_parent(temporary):
     open_source({"x": [1, 2]}, None, {"x": "int64"})
     mine = spill._mine[os.getpid()].path

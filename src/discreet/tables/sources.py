@@ -90,10 +90,7 @@ def _from_address(address: str, table: str | None, columns: Collection[str]) -> 
     if lower.endswith(DUCKDB):
         _refuse_absent(address)
         name = _named(table)
-        connection = guarded(
-            f"opening {shown(address)!r}",
-            lambda: ibis.duckdb.connect(address, read_only=True, temp_directory=str(spill_folder())),
-        )
+        connection = guarded(f"opening {shown(address)!r}", lambda: _file(address))
         return _table(
             connection, name, columns, "SELECT 1 FROM information_schema.tables WHERE table_name = ?"
         )
@@ -110,6 +107,15 @@ def _from_address(address: str, table: str | None, columns: Collection[str]) -> 
         return _registered(file, text=True)
     known = ", ".join((*PARQUET, *CSV, *DUCKDB, *POSTGRES))
     raise ValueError(f"cannot tell what {shown(address)!r} is; known: {known}; or give an Ibis table")
+
+
+def _file(address: str) -> Any:  # noqa: ANN401 - an Ibis backend
+    """Connect to a database file; all connections of a process to one file share what they are told of it."""
+    connection = ibis.duckdb.connect(address, read_only=True)
+    now = connection.con.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]
+    if not str(now).startswith(str(spill_folder().parent)):
+        connection.con.execute(f"SET temp_directory = '{spill_folder()}'")
+    return connection
 
 
 def _from_postgres(url: str, table: str, columns: Collection[str]) -> Source:
