@@ -73,9 +73,9 @@ def test_rows_inside_the_ball_keep_their_length(d, bits, norm, shape, seed, *, b
     q = ball.integers(x * 3 if beyond else x, d)
     wide = q.astype(object)
     assert ((wide * wide).sum(axis=1) <= ball.largest**2).all()  # exact: Python's integers
-    least = ball.largest - sqrt(d) - 1
+    least = ball.largest - sqrt(d) / 2 - 1
     assert np.sqrt((q.astype(float) ** 2).sum(axis=1)).min() >= least
-    if ball.largest >= 2**10 * (sqrt(d) + 2):
+    if ball.largest >= 2**10 * (sqrt(d) / 2 + 2):
         assert (lengths(q * float(grid)) >= KEPT * norm).all()
     y = np.ascontiguousarray((x * 3 if beyond else x).T)
     to_ball(y, 1 / float(grid), float(ball.largest), tight(d))
@@ -98,6 +98,14 @@ def test_rows_of_regressions_keep_their_length(d, norm, shape, seed):
     ).all()
 
 
+@pytest.mark.parametrize("d", [2, 3, 5, 8, 12])
+def test_rows_of_ones_on_a_grid_of_ones(d):
+    """⌊√d⌋² < d: as many ones as fit are kept."""
+    ball = Ball(Fraction(sqrt(d)), Fraction(1))
+    q = ball.integers(np.ones((1, d)), d)
+    assert sorted(q[0].tolist()) == [0] * (d - ball.largest**2) + [1] * ball.largest**2
+
+
 @pytest.mark.parametrize("d", [1, 9, 100, 3000])
 def test_no_rounding_of_doubles_leaves_the_ball(d):
     """With 2^25 steps Σq² is seen to the last step: a norm too small by a few ulps would show."""
@@ -110,7 +118,7 @@ def test_no_rounding_of_doubles_leaves_the_ball(d):
     q = ball.integers(x, d).astype(object)
     square = (q * q).sum(axis=1)
     assert (square <= 2**50).all()
-    assert (square >= (2**25 - isqrt(d) - 2) ** 2).all()
+    assert (square >= (2**25 - isqrt(d) // 2 - 2) ** 2).all()
 
 
 def test_norms_that_doubles_cannot_square_are_refused():

@@ -92,9 +92,10 @@ def lattice_sum(x, grid, low, high):
 def moments(columns):
     x = np.clip(np.ascontiguousarray(np.stack(columns, axis=1)) / 2**-9, -(2.0**400), 2.0**400)
     y = x * (1280 / np.maximum(np.sqrt(np.square(x).sum(axis=1)), 1280))[:, None]
-    q = np.floor(y + 0.5)
-    long = np.square(q).sum(axis=1) > 1280**2
-    q[long] = np.trunc(y[long] * (1 - (x.shape[1] + 8) * 2.0**-50))
+    q, short = np.floor(y + 0.5), np.trunc(y * (1 - (x.shape[1] + 8) * 2.0**-50))
+    for column, less in zip(q.T, short.T, strict=True):  # one entry after another, until the row fits
+        long = np.square(q).sum(axis=1) > 1280**2
+        column[long] = less[long]
     q = q.astype(np.int64)
     return q.sum(axis=0), np.array(
         [int((q[:, i] * q[:, j]).sum()) for i in range(q.shape[1]) for j in range(i, q.shape[1])]

@@ -63,9 +63,10 @@ def expected(rows):
     x, sign = encoded(rows)
     x = x / GRID
     y = x * (R / np.maximum(np.sqrt(np.square(x).sum(axis=1)), R))[:, None]
-    q = np.floor(y + 0.5)
-    long = np.square(q).sum(axis=1) > R * R
-    q[long] = np.trunc(y[long] * (1 - (x.shape[1] + 8) * 2.0**-50))
+    q, short = np.floor(y + 0.5), np.trunc(y * (1 - (x.shape[1] + 8) * 2.0**-50))
+    for column, less in zip(q.T, short.T, strict=True):  # one entry after another, until the row fits
+        long = np.square(q).sum(axis=1) > R * R
+        column[long] = less[long]
     q = q.astype(np.int64)
     r = np.column_stack([q, np.full(len(q), A)]) * sign[:, None]
     d = r.shape[1]

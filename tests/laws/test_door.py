@@ -57,7 +57,7 @@ def test_rows_are_clipped_to_the_ball():
     wild = [[300, 400], [NAN, 2], [INF, 0], [3, 4], [-INF, INF]]
     q = prior.ball.integers(wild, 2)
     assert np.all((q**2).sum(axis=1) <= limit**2)
-    assert q.tolist() == [[3, 4], [0, 2], [5, 0], [3, 4], [-3, 3]]
+    assert q.tolist() == [[3, 4], [0, 2], [5, 0], [3, 4], [-3, 4]]
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(2000, 3)) * 10.0 ** rng.integers(-3, 9, size=(2000, 1))
     regression = BayesianLinearRegression([0, 0], [[1, 0], [0, 1]], 1, 1, radius=0.7)

@@ -137,9 +137,9 @@ class Ball:
         return float(self.grid) * FAR
 
     def integers(self, data: ArrayLike, columns: int) -> Integers:
-        """Shrink rows longer than R steps to R, round them; truncate those that then have Σq² > R².
+        """Shrink rows longer than R steps to R, round them, and truncate entries in turn while Σq² > R².
 
-        So ‖q‖ ≥ ‖x‖/g − √d − 1 for every row inside, and Σq² ≤ R² for all: `tight` has the proof.
+        So ‖q‖ ≥ ‖x‖/g − √d/2 − 2 for every row inside, and Σq² ≤ R² for all: `tight` has the proof.
         """
         x = numbers(data, columns=columns)
         if x.shape[1] != columns:
@@ -147,10 +147,11 @@ class Ball:
         x = np.clip(np.where(np.isnan(x), 0.0, x), -self.reach, self.reach) / float(self.grid)
         x = np.ascontiguousarray(x)  # because the order in which numpy adds a row follows the layout
         y = x * (self.largest / np.maximum(np.sqrt((x**2).sum(axis=1)), self.largest))[:, None]
-        q = np.floor(y + 0.5)
-        fits = (q**2).sum(axis=1) <= self.largest**2
-        inside: Integers = np.where(fits[:, None], q, np.trunc(y * tight(columns))).astype(np.int64)
-        return inside
+        rounded, truncated = np.floor(y + 0.5), np.trunc(y * tight(columns))
+        gained = rounded**2 - truncated**2  # at least 0
+        beyond = (rounded**2).sum(axis=1)[:, None] - np.cumsum(gained, axis=1) + gained
+        q: Integers = np.where(beyond > self.largest**2, truncated, rounded).astype(np.int64)
+        return q
 
     def second_moments(self, q: Integers) -> Integers:
         """Return Σqqᵀ, packed; doubles (and so BLAS) are exact while n·R² < 2^53."""

@@ -281,7 +281,7 @@ def at_door(q: Floats, door: Floats, balance: float, s: Floats) -> None:
 
 @kernel
 def to_ball(q: Floats, largest: float) -> None:
-    """Shorten and round; a row that then does not fit is truncated: Ball.integers, and records.tight."""
+    """Shorten and round; while the row does not fit, truncate instead: Ball.integers, and records.tight."""
     norm, total = 0.0, 0.0
     for i in range(q.size):
         norm += q[i] * q[i]
@@ -291,7 +291,9 @@ def to_ball(q: Floats, largest: float) -> None:
         total += math.floor(q[i] + 0.5) ** 2
     tight = 1.0 - (q.size + 8) * 2.0**-50
     for i in range(q.size):
-        q[i] = math.floor(q[i] + 0.5) if total <= largest * largest else np.trunc(q[i] * tight)
+        rounded = math.floor(q[i] + 0.5)
+        q[i] = rounded if total <= largest * largest else np.trunc(q[i] * tight)
+        total -= rounded**2 - q[i] * q[i]
 
 
 @kernel(inline="always")

@@ -114,3 +114,4 @@ def to_ball(q: Floats, per_step: float, largest: float, tight: float) -> None:
         for i in range(n):
             rounded, truncated = np.floor(q[j, i] + 0.5), np.trunc(q[j, i] * tight)
             q[j, i] = rounded if norm[i] <= largest * largest else truncated
+            norm[i] -= rounded * rounded - q[j, i] * q[j, i]

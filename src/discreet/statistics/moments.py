@@ -6,7 +6,7 @@ Both give what the family's own Ball gives, bit for bit: the same operations in 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import accumulate, combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -196,12 +196,15 @@ def clipped_rows(table: Table, rows: Any, ball: Ball, width: int, beside: tuple[
     norm = stage.square.sqrt()
     stage = fence(stage.mutate(shrink=limit / (norm > limit).ifelse(norm, limit)).drop("square"))
     stage = fence(stage.select(*beside, **{x: stage[x] * stage.shrink for x in xs}))
-    stage = fence(stage.mutate(**{f"q{i}": floor(stage[x] + double(0.5)) for i, x in enumerate(xs)}))
-    square = sum((stage[f"q{i}"] * stage[f"q{i}"] for i in range(1, width)), stage.q0 * stage.q0)
-    stage = fence(stage.mutate(fits=square <= double(ball.largest**2)))
+    short = {f"t{i}": truncated(stage[x] * double(tight(width))) for i, x in enumerate(xs)}
+    stage = fence(stage.select(*beside, **short, **{x: floor(stage[x] + double(0.5)) for x in xs}))
+    gains = {f"e{i}": stage[x] * stage[x] - stage[f"t{i}"] * stage[f"t{i}"] for i, x in enumerate(xs)}
+    square = sum((stage[x] * stage[x] for x in xs[1:]), stage.x0 * stage.x0)
+    stage = fence(stage.mutate(**gains, beyond=square - double(ball.largest**2)))
+    gained = accumulate((stage[f"e{i}"] for i in range(width - 1)), initial=double(0))
     inside = {
-        f"q{i}": stage.fits.ifelse(stage[f"q{i}"], truncated(stage[x] * double(tight(width))))
-        for i, x in enumerate(xs)
+        f"q{i}": (stage.beyond > before).ifelse(stage[f"t{i}"], stage[x])
+        for i, (x, before) in enumerate(zip(xs, gained, strict=True))
     }
     return fence(stage.select(*beside, **inside))
 
