@@ -172,6 +172,15 @@ def test_postgres_with_icu_and_citext(expected, icu, name):
     assert statistics(icu, table=table) == expected
 
 
+def test_a_table_of_ibis_on_postgres(expected, icu):
+    import ibis
+
+    fill(icu, "of_ibis", "citext")
+    connection = ibis.connect(icu.replace("postgresql://", "postgres://"))
+    assert statistics(connection.table("of_ibis")) == expected
+    connection.disconnect()
+
+
 @pytest.mark.parametrize("texts", ["text", "char(9)", "spelling"])
 def test_postgres_of_the_wheel(expected, postgres_url, texts):
     """char(n) fills up with blanks, which are no part of the text; enums are read as their names."""
@@ -196,3 +205,21 @@ def test_spark(expected, spark, tmp_path):
     frame.selectExpr(*collated, "age").createOrReplaceTempView("lower_case")
     assert spark.sql("select count(distinct who) from lower_case").collect()[0][0] < len(NAMES)  # the control
     assert statistics(ibis.pyspark.connect(spark).table("lower_case")) == expected
+
+
+def test_char_of_spark(expected, spark, tmp_path):
+    """Spark fills CHAR(n) up with blanks, as PostgreSQL does, and compares them."""
+    import ibis
+    from pyarrow import parquet as pq
+
+    pq.write_table(ROWS, tmp_path / "rows.parquet")
+    spark.read.parquet(str(tmp_path / "rows.parquet")).createOrReplaceTempView("unpadded")
+    spark.sql(f"create table padded (ward char(9)) using parquet location '{tmp_path}/padded'")
+    spark.sql("insert into padded select ward from unpadded")
+    assert spark.sql("select min(length(ward)) from padded").collect()[0][0] == 9  # the control
+    table = Table.open(
+        ibis.pyspark.connect(spark).table("padded"), schema={"ward": SCHEMA["ward"]}, n=len(TUPLES)
+    )
+    got = table["ward"].bounded(dc.DirichletCategorical([1] * 4)).read()
+    assert (got.n, *list(got.values)) == expected[1]
+    spark.sql("drop table padded")
