@@ -217,7 +217,7 @@ def test_false_renyi_values_are_refused_from_json_too(known):
         "profile": None,
         "relation": "substitute",
     }
-    with pytest.raises(ValueError, match=r"Rényi|literal|order"):
+    with pytest.raises(ValueError, match=r"Rényi|number|order"):
         from_json(told)
     if len(dict(known)) == len(known) and list(known) == sorted(known):
         with pytest.raises((ValueError, TypeError), match=r"Rényi|epsilon|order"):
@@ -266,3 +266,9 @@ def test_curves_from_json_are_built_as_checked_as_by_hand(inside):
     told = {"kind": "RenyiDP", "curve": inside, "order_limit": 2, "profile": None, "relation": "substitute"}
     with pytest.raises(ValueError, match=r"\w"):
         from_json(told).renyi(1.5)
+
+
+@pytest.mark.parametrize("number", ["1/0", "1e999999999", "nan", "-inf", "1/-3", "one", "", "1/3/5"])
+def test_numbers_that_are_none_are_refused_at_once(number):
+    with pytest.raises(ValueError, match=r"\w"):
+        from_json({"kind": "PureDP", "epsilon": number, "relation": "substitute"})

@@ -123,7 +123,7 @@ def test_json_and_pickle_keep_the_neighbours(build, relation):
         if relation in {SUBSTITUTE, ADD_REMOVE}:
             assert twin.relation is relation  # `is` is asked all over the library
     if relation == HOUSE.relation:
-        assert again.relation.about == "2 profiles of 3 values, 1 edges"
+        assert again.relation.about == "2 profiles, 3 values, 1 edge"
         assert relation.graph[:12] in in_words(PureDP(0.2, relation=relation))
 
 
@@ -230,6 +230,9 @@ def test_a_ledger_of_one_graph_pays_for_no_other(tmp_path):
     made = release_observations(tmp_path / "rows.csv", SmoothCategorical.solve(HOUSE, 0.5), **given)
     assert made.guarantee.relation == HOUSE.relation
     assert HOUSE.relation.graph[:12] in ledger.remaining().words
+    ledger.add_scope("older", from_json({**OLD, "kind": "ApproxDP", "delta": 1e-6}))
+    assert "nothing" in ledger.remaining("older").words  # an old book can be read, and pays for nothing
+    assert ledger.remaining("older").guarantee is None
     ledger.add_scope("old", from_json({**OLD, "epsilon": 3}))
     with pytest.raises(MixedRelations, match="unknown graph"):
         ledger.charge(from_json(OLD), scopes="old")

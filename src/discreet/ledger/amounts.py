@@ -84,6 +84,8 @@ class Tariff:
 
 def fits_in_words(state: Spending) -> str:
     """Say what would still fit, in the budget's own kind too."""
+    if not state.filter.budget.relation.known:
+        return "nothing: this budget does not say for which graph it is; open a scope for a graph"
     words = state.fitting()
     if words.startswith("nothing"):
         return words
@@ -148,7 +150,7 @@ class Remaining:
     @property
     def guarantee(self) -> Guarantee | None:
         """Give the largest promise of the budget's own kind that still fits; None when none does."""
-        return largest(self.budget, self.state)
+        return largest(self.budget, self.state) if self.budget.relation.known else None
 
     def admits(self, guarantee: Guarantee) -> bool:
         """Whether it would fit now; only charging decides."""

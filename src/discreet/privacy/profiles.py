@@ -136,7 +136,10 @@ class ProfileGraph:
         }
         edges = sorted(sorted((self.names[i], self.names[j])) for i, j in self.edges)
         text = json.dumps({"profiles": laws, "edges": edges}, sort_keys=True)
-        about = f"{len(laws)} profiles of {self.values} values, {len(edges)} edges"
+        about = ", ".join(
+            f"{n} {what}{'' if n == 1 else 's'}"
+            for n, what in ((len(laws), "profile"), (self.values, "value"), (len(edges), "edge"))
+        )
         return Relation("profile", hashlib.sha256(text.encode()).hexdigest(), about)
 
     @property

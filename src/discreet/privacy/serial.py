@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -121,7 +122,11 @@ def number_to_json(x: Exact) -> float | int | str:
 def number_from_json(x: float | str) -> Exact:
     if not isinstance(x, str):
         return x
-    return math.inf if x == "inf" else Fraction(x)
+    if x == "inf":
+        return math.inf
+    if not re.fullmatch(r"-?\d+(\.\d+|/0*[1-9]\d*)?", x, re.ASCII):  # 1e999999999 would take hours
+        raise ValueError(f"a number is written as p or p/q, got {x[:40]!r}")
+    return Fraction(x)
 
 
 # ── values ──────────────────────────────────────────────────────────────────────────────────────────
