@@ -165,8 +165,5 @@ def test_no_record_sends_objective_perturbation_the_slow_way(few, ways, monkeypa
     model, ready = few
     x = np.zeros(N)
     assert ways(model, ready, x) == "doubles"
-    x[:] = 1.0
-    assert ways(model, ready, x) == "doubles"
     monkeypatch.setattr(objective_perturbation, "MOST", 2**20)  # control: as it was
-    x[:] = 0.0
     assert ways(model, ready, x) == "balls"

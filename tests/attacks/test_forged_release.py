@@ -89,13 +89,19 @@ FORGERIES = {
 
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_a_forged_release_is_refused_by_its_ledger(saved, ledger, forgery):
-    assert verified(saved) == 0  # control
-    rewritten(saved, same)
-    assert verified(saved) == 0  # and so is what was rewritten without a change
+    ledger.verify(Release.load(saved))  # control
     rewritten(saved, FORGERIES[forgery])
     forged = Release.load(saved)  # its files agree with each other
     with pytest.raises(TamperedError, match="differs"):
         ledger.verify(forged)
+
+
+@pytest.mark.parametrize("forgery", ["value", "epsilon", "note"])
+def test_the_command_says_so_with_code_3(saved, forgery):
+    assert verified(saved) == 0  # control
+    rewritten(saved, same)
+    assert verified(saved) == 0  # and so is what was rewritten without a change
+    rewritten(saved, FORGERIES[forgery])
     assert verified(saved) == 3
 
 
