@@ -160,16 +160,18 @@ def test_totals_that_several_tables_inform_have_the_law_that_enumeration_gives()
 
 
 def two_cells(seed):
-    """√draws times Kolmogorov's distance between draws of one of two counts and their law, n to 1e5"""
+    """A setting of two counts, n to 1e5: how far draws are from their law"""
     rng = np.random.default_rng(seed)
-    law, n, alpha = (
-        noise_law(rng, 200),
-        int(between(rng, 1, 1e5)),
-        np.array([between(rng, 0.01, 1e4) for _ in "ab"]),
-    )
+    law, n = noise_law(rng, 200), int(between(rng, 1, 1e5))
+    alpha = np.array([between(rng, 0.01, 1e4) for _ in "ab"])
     noisy = rng.multinomial(n, rng.dirichlet(np.maximum(alpha, 0.1))) + noise(rng, law, 2)
     noisy += np.rint(rng.normal(0, between(rng, 1, 1e3), 2)) * (rng.random() < 0.5)
-    counts = counts_behind(noisy, DirichletCategorical(alpha), n, law, DRAWS, rng)[:, 0]
+    return distance(law, n, alpha, noisy)
+
+
+def distance(law, n, alpha, noisy):
+    """√draws times Kolmogorov's distance between draws of one of two counts and their law"""
+    counts = counts_behind(noisy, DirichletCategorical(alpha), n, law, DRAWS, np.random.default_rng(1))[:, 0]
     x = np.arange(n + 1.0)
     logs = gammaln(alpha[0] + x) - gammaln(x + 1) + gammaln(alpha[1] + n - x) - gammaln(n - x + 1)
     gap = np.abs(np.stack([noisy[0] - x, noisy[1] - n + x])) / law.scale
@@ -182,6 +184,13 @@ def two_cells(seed):
 def test_two_cells_of_any_number_of_records_have_their_law():
     """60 settings; 2.9 is passed with probability 1e-7 (Kolmogorov's law, an upper bound on lattices)."""
     assert max(two_cells(seed) for seed in range(60)) < 2.9
+
+
+def test_counts_that_noise_leaves_free_within_wide_limits_follow_the_prior():
+    """32 records are seen of a public 236, without noise: all between are as likely as the prior says."""
+    law = NoiseLaw("laplace", 0.0025)
+    for alpha in (0.02, 0.41, 0.9, 3.0):
+        assert distance(law, 236, np.full(2, alpha), np.array([8.0004, 23.9987])) < 2.9
 
 
 def rank(seed, believed=1.0, narrowest=1e-6):

@@ -51,26 +51,31 @@ def first_fall(
 
 
 @kernel
+def gain(x: int, alpha: float, z: float, scale: float, laplacian: bool, tilt: float) -> float:
+    """Ln w(x) − ln w(0)"""
+    urn = math.lgamma(alpha + x) - math.lgamma(x + 1.0) - math.lgamma(alpha)
+    if laplacian:
+        return urn + (abs(z) - abs(z - x)) / scale + tilt * x
+    return urn + x * (tilt + (z - 0.5 * x) / (scale * scale))
+
+
+@kernel
 def peak(alpha: float, z: float, scale: float, laplacian: bool, tilt: float, most: int) -> int:
-    """Where w is largest: below α = 1 that may be 0 as well as near z."""
+    """Where w is largest: below α = 1 that may be 0 and, where noise is no hindrance, `most`, or near z."""
     if alpha >= 1.0:
         return first_fall(0, most, alpha, z, scale, laplacian, tilt)
-    if laplacian:  # convex up to z
-        top = most if tilt >= 1.0 / scale else int(min(max(math.floor(z), 0.0), most))
+    if laplacian:  # convex up to z, and beyond
+        top = int(min(max(math.floor(z), 0.0), most))
         if top < most and rise(top, alpha, z, scale, laplacian, tilt) > 0.0:
             top += 1
     else:  # concave beyond σ
         top = first_fall(int(min(scale + 1.0, most)), most, alpha, z, scale, laplacian, tilt)
         while top > 0 and rise(top - 1, alpha, z, scale, laplacian, tilt) <= 0.0:
             top -= 1
-    if top == 0:
-        return 0
-    gain = math.lgamma(alpha + top) - math.lgamma(top + 1.0) - math.lgamma(alpha)
-    if laplacian:
-        gain += (abs(z) - abs(z - top)) / scale + tilt * top
-    else:
-        gain += top * (tilt + (z - 0.5 * top) / (scale * scale))
-    return top if gain > 0.0 else 0
+    best = 0.0 if top == 0 else gain(top, alpha, z, scale, laplacian, tilt)
+    if laplacian and tilt >= 1.0 / scale and gain(most, alpha, z, scale, laplacian, tilt) > best:
+        return most
+    return top if best > 0.0 else 0
 
 
 @kernel
@@ -125,7 +130,7 @@ def tabulated(
     start: Integers,
     values: Floats,
 ) -> None:
-    """w/w(top) on low … high of each count, one after the other."""
+    """W on low … high of each count, one after the other, the largest 1."""
     for j in range(alpha.size):
         w, place = 1.0, start[j] - low[j]
         values[place + top[j]] = 1.0
@@ -136,6 +141,9 @@ def tabulated(
         for x in range(top[j] - 1, low[j] - 1, -1):
             w *= math.exp(min(-rise(x, alpha[j], z[j], scale, laplacian, tilt), 700.0))
             values[place + x] = w
+        largest = values[start[j] : start[j + 1]].max()
+        for x in range(start[j], start[j + 1]):
+            values[x] /= largest
 
 
 @kernel
