@@ -1,7 +1,7 @@
 """Coverage of noise-aware intervals, and the cost of each law of S, measured side by side in one run.
 
 python benchmarks/noise_aware_normal.py ratios                    times of the laws relative to the limit
-python benchmarks/noise_aware_normal.py coverage FAMILY REPLICATES [N EPSILON [LAW]]   θ and records from the prior
+python benchmarks/noise_aware_normal.py coverage FAMILY REPLICATES [N EPSILON [LAW]]  all from the prior
                                                                   (N < 0: n private, flat on 1 … 2N)
 FAMILY: gamma, gamma-tight (a third of the records clipped), wishart, regression.
 """
