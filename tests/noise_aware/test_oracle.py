@@ -162,7 +162,7 @@ def test_the_bernoulli_posterior_is_a_mixture_of_betas():
     means = (2 + s) / (5 + n)
     second = (2 + s) * (3 + s) / ((5 + n) * (6 + n))
     posterior = release.posterior()
-    assert posterior.mean() == pytest.approx(weights @ means, rel=1e-9)
+    assert posterior.mean() == pytest.approx(weights @ means, rel=1e-8)
     assert posterior.variance() == pytest.approx(weights @ second - (weights @ means) ** 2, rel=1e-6)
     predicted = np.log([1 - weights @ means, weights @ means])
     np.testing.assert_allclose(posterior.log_predictive([0, 1]), predicted, atol=1e-8)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.inference.noise_aware_prior import quantile, score
-from discreet.inference.noise_aware_sums import EVEN
+from discreet.inference.noise_aware_table import centred, log_table
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats
@@ -72,7 +72,7 @@ def batch(likelihood: Likelihood, noisy: Floats, per_deviation: float = 4.0) -> 
     """Read rows of Ŝ, each as `noise_aware` would; n must be public."""
     v = _nodes(likelihood, per_deviation)
     theta = quantile(likelihood.model, v)
-    log = likelihood.log(noisy, theta, EVEN) - v**2 / 2 + np.log(np.gradient(v))
+    log = log_table(likelihood, noisy, theta) - v**2 / 2 + np.log(np.gradient(v))
     density = np.exp(log - log.max(axis=1, keepdims=True))
     whole = density.sum(axis=1) - (density[:, 0] + density[:, -1]) / 2
     return Batch(likelihood, v, theta, density / whole[:, None])
@@ -80,10 +80,8 @@ def batch(likelihood: Likelihood, noisy: Floats, per_deviation: float = 4.0) -> 
 
 def _nodes(likelihood: Likelihood, per_deviation: float) -> Floats:
     v = np.linspace(-EDGE, EDGE, LOOK)
-    mean, variance = likelihood.record.moments(quantile(likelihood.model, v), 1024)
-    count = (likelihood.n or 1) * likelihood.record.copies
-    spread = np.sqrt(count * variance + likelihood.noise_variance)
-    rate = np.sqrt(1 + (count * np.gradient(mean, v) / spread) ** 2)
+    line, deviation = centred(likelihood, quantile(likelihood.model, v))
+    rate = np.sqrt(1 + (np.gradient(line.weights.centres[:, 0], v) / deviation) ** 2)
     length = np.concatenate([[0.0], np.cumsum((rate[1:] + rate[:-1]) / 2 * np.diff(v))])
     size = int(np.clip(np.ceil(length[-1] * per_deviation), FEWEST, MOST))
     return np.interp(np.linspace(0, length[-1], size), length, v)

@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.inference.noise_aware_contour import Line, Mixture, guessed, log_likelihood
 from discreet.inference.noise_aware_noise import NoiseLaw
 from discreet.inference.noise_aware_records import record_law
-from discreet.inference.noise_aware_sums import EVEN, FINE, sums
+from discreet.inference.noise_aware_sizes import energy, sizes
+from discreet.inference.noise_aware_weights import Weights
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from discreet.families.family import Floats, Integers
     from discreet.families.scalar import ScalarFamily
     from discreet.inference.noise_aware_records import RecordLaw
-    from discreet.inference.noise_aware_sums import Fineness, Sums
     from discreet.mechanisms.noisy_release import NoisyRelease
 
 SizePrior = Callable[[Any], Any]  # log π(n) of an integer array, up to a constant
-BLOCK = 64  # values of θ that share a grid of sums
-MOST_SIZES = 64  # values of an unknown n that are summed over
-SIZE_NATS = 28.0
-FAR_NATS = 60.0
-LOWEST = -1e5
+ROWS = 4096  # that are computed together
+FEW = 12  # values of n, noise being narrow, each of which is summed over by itself
+FARTHER = 128  # values of n in the last of the blocks 16, 32, … by which a range is extended
+MATTERS = 14.0  # nats: what is less likely by e^{−14} than the posterior's top decides nothing
+EDGE = 18.0  # nats below the sum at which the last n no longer matters
+SHARE = 1e-7  # of terms that did not cancel, below which each n is summed over by itself
 
 
 @final
@@ -51,86 +51,108 @@ class Likelihood:
     def record(self) -> RecordLaw:
         return record_law(self.model)
 
+    def log(self, noisy: Floats, theta: Floats, log_prior: Floats | None = None) -> Floats:
+        """Log p(Ŝ_r | θ_j), for rows of Ŝ: (r, θ); with a prior, only as it matters to the posterior."""
+        return np.stack([self._one(row, theta, log_prior) for row in noisy])
+
+    def _one(self, row: Floats, theta: Floats, log_prior: Floats | None) -> Floats:
+        if self.n is not None:
+            return self._rows(row, theta, np.full(theta.size, float(self.n)))
+        known = sizes(row.sum() / self._span, self.noise, self._span, self.size_prior)
+        found = self._summed(row, theta, *known)
+        needed = np.full(theta.size, -np.inf)
+        if log_prior is not None:
+            needed = (found + log_prior).max() - log_prior - MATTERS
+        for side in (-1, 1):
+            most = self._most(row, *(x[0 if side < 0 else -1] for x in known))
+            self._extend(row, theta, found, known, side, np.flatnonzero(needed < most))
+        return found
+
+    def _most(self, row: Floats, n: float, log_prior: float) -> float:
+        """No θ finds this n, or one further off, more likely: the noise on A + B alone."""
+        return float(
+            energy(row.sum() - n * self._span, self.noise) + log_prior - 2 * self.noise.log_normaliser
+        )
+
+    def _extend(  # noqa: PLR0917
+        self,
+        row: Floats,
+        theta: Floats,
+        found: Floats,
+        known: tuple[Floats, Floats],
+        side: int,
+        active: Integers,
+    ) -> None:
+        """Add further n on one side for θ that find the last one likely: fewer odd records, more noise."""
+        edge, prior = (float(x[0 if side < 0 else -1]) for x in known)
+        length = 16
+        while active.size and length <= FARTHER and (side > 0 or edge > 0):
+            last = self._guess(row, theta[active], edge) + prior
+            active = active[last > found[active] - EDGE]
+            if not active.size:
+                return
+            more = np.asarray(edge + side * np.arange(1, length + 1), dtype=np.float64)
+            more = more[more >= 0]
+            told = self._told(more)
+            found[active] = np.logaddexp(found[active], self._summed(row, theta[active], more, told))
+            edge, prior, length = float(more[-1]), float(told[-1]), 2 * length
+
+    def _guess(self, row: Floats, theta: Floats, n: float) -> Floats:
+        """Log p(Ŝ | θ, n) by the saddle point alone."""
+        sizes = np.full(theta.size, n)
+        weights = self.weights(row, sizes)
+        return guessed(Line(self.record, theta, sizes * self.record.copies, weights))
+
+    def _told(self, n: Floats) -> Floats:
+        prior = self.size_prior(n.astype(np.int64)) if self.size_prior else np.zeros(n.size)
+        return np.asarray(prior, dtype=np.float64)
+
+    def _summed(self, row: Floats, theta: Floats, n: Floats, log_prior: Floats) -> Floats:
+        """Log Σ_n π(n) p(Ŝ | θ, n), n under one integral where noise is wide."""
+        if n.size <= FEW or not self.weights(row, n).wide:
+            return self._each(row, theta, n, log_prior)
+        found, share = log_likelihood(Mixture(self.record, theta, n, log_prior, self.weights(row, n)))
+        poor = share < SHARE
+        if poor.any():
+            found[poor] = self._each(row, theta[poor], n, log_prior)
+        return found
+
+    def _each(self, row: Floats, theta: Floats, n: Floats, log_prior: Floats) -> Floats:
+        """Log Σ_n π(n) p(Ŝ | θ, n), term by term."""
+        found = self._rows(row, np.repeat(theta, n.size), np.tile(n, theta.size))
+        return np.asarray(np.logaddexp.reduce(found.reshape(theta.size, n.size) + log_prior, axis=1))
+
     @property
-    def noise_variance(self) -> float:
-        """Of what is known about Σq, in integers of q: two observations of it halve the noise's."""
-        return self.noise.variance / self.record.unit**2 / (2 if self.joint else 1)
+    def _span(self) -> int:
+        return self.model.lattice.high - self.model.lattice.low
 
-    def log(self, noisy: Floats, theta: Floats, fineness: Fineness = FINE) -> Floats:
-        """Log p(Ŝ_r | θ_j), for rows of Ŝ: (r, θ)."""
-        known = self._known if self.n is not None else self._unknown
-        parts = np.array_split(theta, max(1, -(-theta.size // BLOCK)))
-        return np.concatenate([known(noisy, part, fineness) for part in parts], axis=1)
+    def _rows(self, row: Floats, theta: Floats, n: Floats) -> Floats:
+        """Log Σ_s p(s | θ, n) p(Ŝ | s), θ and n in rows."""
+        parts = np.array_split(np.arange(theta.size), max(1, -(-theta.size // ROWS)))
+        return np.concatenate([self._computed(row, theta[part], n[part]) for part in parts])
 
-    def _known(self, noisy: Floats, theta: Floats, fineness: Fineness) -> Floats:
-        """Log Σ_s p(s|θ) p(Ŝ|s): all terms are positive, so that a likelihood far out is still right."""
-        n = self.n or 0
-        law = sums(self.record, theta, (n, n), self.noise_variance, fineness)
-        near = self._near(noisy, law)
-        log = np.full((len(noisy), theta.size), LOWEST)
-        weights = self._log_noise(noisy[near], law, n)
-        top = weights.max(axis=1, keepdims=True)
-        total = np.exp(np.maximum(weights - top, -745)) @ law.law(n * self.record.copies).T
-        log[near] = _log_above(total, 0.0) + top
-        return log
+    def _computed(self, row: Floats, theta: Floats, n: Floats) -> Floats:
+        weights = self.weights(row, n)
+        empty = n == 0
+        found = weights.log(np.zeros((n.size, 1)))[:, 0]
+        if not empty.all():
+            line = Line(self.record, theta, n * self.record.copies, weights)
+            found[~empty] = log_likelihood(line.take(~empty))[0]
+        return found
 
-    def _near(self, noisy: Floats, law: Sums) -> NDArray[np.bool_]:
-        """Which of many releases these sums can explain; a single one is never given up."""
-        if len(noisy) == 1 or self.joint:
-            return np.ones(len(noisy), dtype=np.bool_)
-        low, high = self.record.unit * law.points[[0, -1]]
-        reach = self.noise.reach(FAR_NATS)
-        return np.asarray((noisy[:, 0] > low - reach) & (noisy[:, 0] < high + reach))
+    def weights(self, row: Floats, n: Floats) -> Weights:
+        """Of Σ(q − low) in integers of q, for every n; if joint, S − n·low and n·high − S were noised."""
+        unit = self.record.unit
+        if self.joint:
+            centres = np.stack([np.full(n.size, row[0]), n * self._span - row[1]], axis=1)
+        else:
+            centres = (row[0] - n * self.model.lattice.low)[:, None]
+        return Weights(self.noise, unit, np.sort(centres, axis=1) / unit)
 
-    def _log_noise(self, noisy: Floats, law: Sums, n: int) -> Floats:
-        """Log of the noise's density at every Ŝ − s; averaged over the cell where the grid is coarse."""
-        unit, lattice = self.record.unit, self.model.lattice
-        s = unit * law.points
-        half = unit * law.step / 2
-
-        def log(z: Floats) -> Floats:
-            if law.exact:
-                return self.noise.log_density(z)
-            return np.asarray(self.noise.log_between(z - half, z + half) - np.log(2 * half))
-
-        if not self.joint:
-            return log(noisy[:, :1] - s)
-        return log(noisy[:, :1] + n * lattice.low - s) + log(n * lattice.high - noisy[:, 1:] - s)
-
-    # ── n private: A = S − n·low and B = n·high − S were noised, so that A + B tells n ──────────────────
-    def sizes(self, noisy: Floats) -> tuple[Integers, int]:
-        """Return the n that matter, every one of them or evenly spaced, and how many each stands for."""
-        lattice = self.model.lattice
-        width = lattice.high - lattice.low
-        guess, reach = float(noisy.sum()) / width, self.noise.reach(SIZE_NATS) / width
-        low, high = max(0, int(np.floor(guess - reach))), max(0, int(np.ceil(guess + reach)))
-        stride = max(1, -(-(high - low) // MOST_SIZES))
-        return np.arange(low, high + stride, stride), stride
-
-    def _unknown(self, noisy: Floats, theta: Floats, fineness: Fineness) -> Floats:
-        return np.stack([self._over_sizes(row[None], theta, fineness) for row in noisy])
-
-    def _over_sizes(self, row: Floats, theta: Floats, fineness: Fineness) -> Floats:
-        """Log Σ_n π(n) Σ_s p(s|θ,n) p(Ŝ|s, n), the inner sums by Parseval: no law need be inverted."""
-        sizes, stride = self.sizes(row[0])
-        coarse = EVEN if fineness is FINE else fineness
-        law = sums(self.record, theta, (int(sizes[0]), int(sizes[-1])), self.noise_variance, coarse)
-        prior = np.zeros(sizes.size) if self.size_prior is None else np.asarray(self.size_prior(sizes))
-        weights = np.concatenate([self._log_noise(row, law, n) for n in sizes.tolist()]) + prior[:, None]
-        top = weights.max()
-        observed = law.spectrum(np.exp(np.maximum(weights - top, -745)))
-        copies = self.record.copies
-        power = law.power(int(sizes[0]) * copies, law.first)
-        factor = law.power(stride * copies, 0.0)
-        total = np.zeros(theta.size)
-        for spectrum in observed:
-            total += (power @ spectrum).real
-            power *= factor
-        least = 4 * law.rounding(int(sizes[-1]) * copies)
-        return np.asarray(_log_above(total, least) + np.log(stride) + top)
-
-
-def _log_above(total: Floats, least: float) -> Floats:
-    """Log where it is above what rounding may leave; else a likelihood that counts as none."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(total > least, np.log(total), LOWEST))
+    def weights_of(self, noisy: Floats) -> Weights:
+        """Of many releases of one sum, n public."""
+        return Weights(
+            self.noise,
+            self.record.unit,
+            (noisy[:, None] - (self.n or 0) * self.model.lattice.low) / self.record.unit,
+        )

@@ -1,6 +1,7 @@
 """The law of one record as it passes the door: clipped to public bounds, rounded to the public lattice.
 
-So clamping is part of the likelihood of a released sum, and is not ignored.
+So clamping is part of the likelihood of a released sum, and is not ignored. Each law is known by its
+generating function, tilted as far as a release asks for, and exact in both tails.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from scipy.special import ndtr, pdtr
+from scipy.special import gammainc, gammaln, log_ndtr, wofz
 
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.beta_binomial import BetaBinomial
@@ -19,30 +20,16 @@ from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
+from discreet.inference.noise_aware_transforms import log_geometric, log_levels, log_sum
 from discreet.privacy.guarantee import NotProved
 
 if TYPE_CHECKING:
-    from discreet.families.family import Family, Floats, Integers
+    from discreet.families.family import Family, Floats
+    from discreet.inference.noise_aware_transforms import Complexes
 
-FAR = 45.0  # nats: records rarer than e^{−45} are put with the last level that is kept
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Masses:
-    """P(q = first + step·ℓ | θ_j) as rows; where step > 1 levels were merged, keeping the mean."""
-
-    first: int
-    step: int
-    mass: Floats  # (θ, levels)
-
-    @property
-    def moments(self) -> tuple[Floats, Floats]:
-        """Mean and variance of q for every θ."""
-        level = np.arange(self.mass.shape[1], dtype=np.float64)
-        mean = self.mass @ level
-        variance = np.maximum(self.mass @ level**2 - mean**2, 0.0)
-        return self.first + self.step * mean, self.step**2 * variance
+FAR = 9.5  # deviations that hold all but 2e-21 of a normal law
+FINE = 24.0  # levels to a deviation from which a sum over cells is an integral, to 1e-7 of a deviation
+STEEP = 20.0  # a tilt by e^{20} a level leaves nothing but an end
 
 
 @dataclass(frozen=True)
@@ -54,108 +41,88 @@ class RecordLaw(ABC):
     copies: int = 1
     unit: int = 1
 
-    @abstractmethod
-    def below(self, i: Integers, theta: Floats) -> Floats:
-        """P(q ≤ i | θ) before the upper bound clips, for low ≤ i: (θ, i)."""
+    @property
+    def width(self) -> int:
+        return self.high - self.low
 
     @abstractmethod
-    def summed(self, m: Integers, theta: Floats) -> Floats:
-        """Return a function of m with increments Σ_{m ≤ i < m'} P(q ≤ i | θ): (θ, m)."""
+    def log_mgf(self, z: Complexes, theta: Floats) -> Complexes:
+        """Log E exp(z(q − low)), rows of z for every θ, one real part a row."""
 
     @abstractmethod
-    def support(self, theta: Floats) -> tuple[float, float]:
-        """Where all but e^{−45} of q lies, for all these θ."""
+    def ends(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Log P(q = low | θ) and log P(q = high | θ)."""
 
-    def within(self, theta: Floats) -> tuple[int, int]:
-        """First and last level that matter."""
-        first, last = self.support(theta)
-        low = int(np.clip(np.floor(first), self.low, self.high - 1))
-        return low, int(np.clip(np.ceil(last), low + 1, self.high))
-
-    def masses(self, theta: Floats, step: int = 1) -> Masses:
-        """E hat((q − x_ℓ)/step): the law itself for step 1, else split between neighbours with its mean."""
-        first, last = self.within(theta)
-        first -= first % step  # n·first then lies on the merged lattice for every n
-        levels = -(-(last - first) // step)
-        points = first + step * np.arange(levels + 1)
-        inner = np.minimum(points, last)
-        if step == 1:
-            filled = self.below(points[:-1], theta)
-        else:
-            least = np.maximum(inner, self.low)  # nothing lies below the lower bound
-            filled = np.diff(self.summed(least, theta) + (points - inner)) / step
-        mass = np.diff(filled, prepend=0.0, append=1.0)
-        return Masses(first, step, np.maximum(mass, 0.0))
-
-    def moments(self, theta: Floats, levels: int = 512) -> tuple[Floats, Floats]:
-        """Mean and variance of q, to the fineness of so many levels."""
-        first, last = self.within(theta)
-        return self.masses(theta, max(1, -(-(last - first) // levels))).moments
+    def mean(self, theta: Floats) -> Floats:
+        """E(q − low), by a derivative along the imaginary axis that loses nothing to rounding."""
+        step = 1e-9 / self.width
+        return np.asarray(self.log_mgf(np.full((theta.size, 1), 1j * step), theta)[:, 0].imag / step)
 
 
 @final
 class Trial(RecordLaw):
     """0 or 1, with probability θ."""
 
-    def below(self, i: Integers, theta: Floats) -> Floats:
-        return np.broadcast_to(1 - theta[:, None], (theta.size, i.size))
+    def log_mgf(self, z: Complexes, theta: Floats) -> Complexes:
+        low, high = self.ends(theta[:, None])
+        return log_sum(low + 0 * z, high + z)
 
-    def summed(self, m: Integers, theta: Floats) -> Floats:
-        return np.asarray((1 - theta[:, None]) * m)
-
-    def support(self, theta: Floats) -> tuple[float, float]:
-        del theta
-        return 0, 1
+    def ends(self, theta: Floats) -> tuple[Floats, Floats]:
+        return np.log1p(-theta), np.log(theta)
 
 
 @final
 class Failures(RecordLaw):
-    """Geometric: P(q ≤ i) = 1 − (1−θ)^{i+1}."""
+    """Geometric: P(q = i) = θ(1−θ)^i, P(q ≥ i) = (1−θ)^i."""
 
-    def below(self, i: Integers, theta: Floats) -> Floats:
-        return np.asarray(-np.expm1((i + 1) * np.log1p(-theta[:, None])))
+    def log_mgf(self, z: Complexes, theta: Floats) -> Complexes:
+        low, high = self.ends(theta[:, None])
+        return log_sum(low + log_geometric(np.log1p(-theta[:, None]) + z, self.width), high + self.width * z)
 
-    def summed(self, m: Integers, theta: Floats) -> Floats:
-        p = theta[:, None]
-        return np.asarray(m + np.exp(np.log1p(-p) * (m + 1)) / p)
-
-    def support(self, theta: Floats) -> tuple[float, float]:
-        return 0, FAR / max(float(-np.log1p(-theta.min())), 1e-300)
+    def ends(self, theta: Floats) -> tuple[Floats, Floats]:
+        return np.log(theta), self.width * np.log1p(-theta)
 
 
 @final
 class Events(RecordLaw):
-    """Poisson; Σ_{i<m} P(q ≤ i) = E(m − q)₊ = m·P(q ≤ m−1) − θ·P(q ≤ m−2)."""
+    """Poisson; tilted by z it is Poisson with rate θe^z."""
 
-    def below(self, i: Integers, theta: Floats) -> Floats:
-        return np.asarray(pdtr(i, theta[:, None]))
+    def log_mgf(self, z: Complexes, theta: Floats) -> Complexes:
+        with np.errstate(over="ignore"):
+            rate = theta * np.exp(np.minimum(z[:, 0].real, 700))
+        centre = np.minimum(rate, self.width - 1)
+        first = np.floor(np.maximum(centre - FAR * np.sqrt(centre) - 8, 0))
+        last = np.ceil(np.minimum(centre + FAR * np.sqrt(centre) + 45, self.width - 1))
+        levels = first[:, None] + np.arange(int((last - first).max()) + 1)
+        mass = levels * np.log(theta[:, None]) - theta[:, None] - gammaln(levels + 1)
+        mass[levels > self.width - 1] = -np.inf
+        high = self.ends(theta)[1][:, None]
+        return log_sum(log_levels(mass, first, z), high + self.width * z)
 
-    def summed(self, m: Integers, theta: Floats) -> Floats:
-        rate = theta[:, None]
-        one, two = (np.where(m >= k, pdtr(np.maximum(m - k, 0), rate), 0.0) for k in (1, 2))
-        return np.asarray(m * one - rate * two)
-
-    def support(self, theta: Floats) -> tuple[float, float]:
-        low, high = float(theta.min()), float(theta.max())
-        return low - 10 * low**0.5 - 1, high + 10 * high**0.5 + FAR
+    def ends(self, theta: Floats) -> tuple[Floats, Floats]:
+        w = self.width
+        above = gammainc(w, theta)
+        last = w * np.log(theta) - theta - gammaln(w + 1)  # where that underflows, P(q = w) and a series
+        rare = last - np.log1p(-np.minimum(theta / (w + 1), 0.5))
+        return -theta, np.where(above > 1e-290, np.log(np.maximum(above, 1e-300)), rare)
 
 
 @final
 @dataclass(frozen=True)
 class Wait(RecordLaw):
-    """Exponential with rate θ, rounded to the grid: P(q ≤ i) = 1 − exp(−θ(i+½)g)."""
+    """Exponential with rate θ, rounded to the grid: P(q ≥ i) = exp(−θ(i−½)g)."""
 
     grid: float = 1.0
 
-    def below(self, i: Integers, theta: Floats) -> Floats:
-        return np.asarray(-np.expm1(-theta[:, None] * self.grid * (i + 0.5)))
-
-    def summed(self, m: Integers, theta: Floats) -> Floats:
+    def log_mgf(self, z: Complexes, theta: Floats) -> Complexes:
         rate = theta[:, None] * self.grid
-        return np.asarray(m + np.exp(-rate * m) / rate)
+        low, high = self.ends(theta[:, None])
+        inner = np.log(-np.expm1(-rate)) - rate / 2 + z + log_geometric(z - rate, self.width - 1)
+        return log_sum(low + 0 * z, inner, high + self.width * z)
 
-    def support(self, theta: Floats) -> tuple[float, float]:
-        return 0, FAR / max(float(theta.min()) * self.grid, 1e-300)
+    def ends(self, theta: Floats) -> tuple[Floats, Floats]:
+        rate = theta * self.grid
+        return np.log(-np.expm1(-rate / 2)), -rate * (self.width - 0.5)
 
 
 @final
@@ -166,17 +133,78 @@ class Measurement(RecordLaw):
     grid: float = 1.0
     sigma: float = 1.0
 
-    def below(self, i: Integers, theta: Floats) -> Floats:
-        return np.asarray(ndtr(((i + 0.5) * self.grid - theta[:, None]) / self.sigma))
+    def log_mgf(self, z: Complexes, theta: Floats) -> Complexes:
+        low, high = self.ends(theta)
+        parts = [low[:, None] + 0 * z, high[:, None] + self.width * z]
+        if self.width > 1:
+            inner = self._smooth if self._deviation >= FINE else self._levels
+            parts.append(inner(z, self._centre(theta)))
+        return log_sum(*parts)
 
-    def summed(self, m: Integers, theta: Floats) -> Floats:
-        z = (m * self.grid - theta[:, None]) / self.sigma
-        density = np.exp(-np.minimum(z**2, 1400) / 2) / np.sqrt(2 * np.pi)
-        return np.asarray(self.sigma / self.grid * (z * ndtr(z) + density))
+    def ends(self, theta: Floats) -> tuple[Floats, Floats]:
+        m, s = self._centre(theta), self._deviation
+        return log_ndtr((0.5 - m) / s), log_ndtr((m - (self.width - 0.5)) / s)
 
-    def support(self, theta: Floats) -> tuple[float, float]:
-        reach = 9.5 * self.sigma
-        return (float(theta.min()) - reach) / self.grid, (float(theta.max()) + reach) / self.grid
+    @property
+    def _deviation(self) -> float:
+        return self.sigma / self.grid
+
+    def _centre(self, theta: Floats) -> Floats:
+        return theta / self.grid - self.low
+
+    def _levels(self, z: Complexes, m: Floats) -> Complexes:
+        """Σ over the levels between the ends that a tilt by Re z leaves."""
+        s = self._deviation
+        centre = np.clip(m + s**2 * z[:, 0].real, 1, self.width - 1)
+        first = np.floor(np.maximum(centre - FAR * s, 1))
+        size = int(np.ceil(2 * FAR * s)) + 2
+        levels = first[:, None] + np.arange(min(size, self.width - 1))
+        mass = _log_between((levels - 0.5 - m[:, None]) / s, (levels + 0.5 - m[:, None]) / s)
+        mass[levels > self.width - 1] = -np.inf
+        return log_levels(mass, first, z)
+
+    def _smooth(self, z: Complexes, m: Floats) -> Complexes:
+        """∫ e^{zy} f(y) dy between the ends, and what the lattice adds [Euler, Maclaurin].
+
+        Σ_i e^{zi} ∫_{i−½}^{i+½} f = (sinh ½z/½z)·∫ e^{zy} f dy + Q(z)·[e^{zy} f], with
+        Q = (½z/sinh ½z − sinh ½z/½z)/z: exact where f is constant at the ends.
+        """
+        s, m = self._deviation, m[:, None]
+        steep = np.abs(z[:, :1].real) > STEEP
+        y = np.where(steep, 1j * z.imag + STEEP * np.sign(z.real), z)
+        centre = m + s**2 * y[:, :1].real
+        edges = (0.5, self.width - 0.5)
+        inside = (edges[0] < centre) & (centre < edges[1])
+        whole = np.where(inside, m * y + s**2 * y**2 / 2, -np.inf)
+        powers = [y * e - ((e - m) / s) ** 2 / 2 - np.log(s * np.sqrt(2 * np.pi)) for e in edges]
+        top = np.max([np.broadcast_to(p.real, y.shape) for p in (whole, *powers)], axis=0)
+        ratio, bend = _cells(y)
+        total = (
+            np.where(inside, np.exp(np.where(inside, whole, 0.0) - np.where(inside, top, 0.0)), 0.0) * ratio
+        )
+        for e, power, side in zip(edges, powers, (1, -1), strict=True):
+            u = (e - centre) / s - 1j * s * y.imag
+            right = u.real >= 0
+            tail = s * np.sqrt(np.pi / 2) * wofz(1j * np.where(right, u, -u) / np.sqrt(2))
+            total += np.exp(power - top) * (np.where(right, side, -side) * tail * ratio - side * bend)
+        with np.errstate(divide="ignore"):
+            found = top + np.log(total)
+        return np.asarray(np.where(steep, -np.inf, found))
+
+
+def _cells(z: Complexes) -> tuple[Complexes, Complexes]:
+    """(sinh ½z/½z, Q(z)), by series where z is small."""
+    small = np.abs(z) < 1e-2
+    safe = np.where(small, 1.0, z)
+    ratio = np.where(small, 1 + z**2 / 24 + z**4 / 1920, 2 * np.sinh(safe / 2) / safe)
+    return ratio, np.where(small, -z / 12 + z**3 / 1440, (1 / ratio - ratio) / safe)
+
+
+def _log_between(a: Floats, b: Floats) -> Floats:
+    """Log(Φ(b) − Φ(a)) for a < b, from the side on which both are small."""
+    a, b = np.where(a + b > 0, -b, a), np.where(a + b > 0, -a, b)
+    below, above = log_ndtr(a), log_ndtr(b)
+    return np.asarray(above + np.log(-np.expm1(np.minimum(below - above, -1e-300))))
 
 
 @singledispatch

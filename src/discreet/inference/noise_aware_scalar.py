@@ -10,9 +10,9 @@ import numpy as np
 
 from discreet.families.family import credible
 from discreet.inference.noise_aware import Diagnostics, NoiseAware
+from discreet.inference.noise_aware_coordinate import coordinate, log_prior, parameter
 from discreet.inference.noise_aware_likelihood import Likelihood
-from discreet.inference.noise_aware_prior import FARTHEST, quantile, score
-from discreet.inference.noise_aware_sums import ROUGH
+from discreet.inference.noise_aware_search import slopes, tabulate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -23,43 +23,60 @@ if TYPE_CHECKING:
     from discreet.mechanisms.noisy_release import NoisyRelease
     from discreet.sampling.source import Source
 
-NODES, FEWER, GLANCE, DENSE = 257, 129, 49, 8  # of the last grid (n private), of others; points to a node
-KEPT = 30.0  # nats below the top: what is left out has probability e^{−30}
-PASSES = 12
+DENSE, NATS = 16, 0.1  # points to an interval, at least; nats from one to the next, at most
 LINES = 2**20  # observations × nodes of a predictive that are in memory at once
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class GridPosterior(NoiseAware):
-    """p(v | Ŝ) ∝ φ(v)·p(Ŝ | θ(v)) on an even grid of v = Φ⁻¹(F_prior(θ))."""
+    """p(x | Ŝ) ∝ p(x)·p(Ŝ | θ(x)) at nodes x, θ as `noise_aware_coordinate` has it."""
 
     prior: ScalarFamily
-    nodes: Floats  # v
-    log_likelihood: Floats  # ln p(Ŝ | θ(v)), up to a constant
+    nodes: Floats  # x
+    log_likelihood: Floats  # ln p(Ŝ | θ(x)), up to a constant
 
     @property
     def diagnostics(self) -> Diagnostics:
         return Diagnostics(f"quadrature, {self.nodes.size} nodes")
 
     @cached_property
-    def _dense(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """(v, θ, masses, P(V ≤ v)) on a grid so fine that it may be read linearly."""
-        from scipy.interpolate import CubicSpline  # noqa: PLC0415 - on use
+    def _log_posterior(self) -> Floats:
+        return np.asarray(self.log_likelihood + log_prior(self.prior, self.nodes))
 
-        v = np.linspace(self.nodes[0], self.nodes[-1], DENSE * (self.nodes.size - 1) + 1)
-        log = CubicSpline(self.nodes, self.log_likelihood)(v) - v**2 / 2
+    def _curve(self, x: Floats) -> Floats:
+        """Log of the density in x, by Hermite's cubic."""
+        from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415 - on use
+
+        y = self._log_posterior
+        return np.asarray(CubicHermiteSpline(self.nodes, y, slopes(self.nodes, y), extrapolate=False)(x))
+
+    @cached_property
+    def _dense(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """(x, θ, masses, P(X ≤ x)) on a grid so fine that it may be read linearly."""
+        change = np.abs(np.diff(self._log_posterior))
+        counts = 2 * np.maximum(DENSE // 2, np.ceil(change / (2 * NATS))).astype(np.int64)
+        first = np.repeat(np.cumsum(counts) - counts, counts)
+        share = (np.arange(counts.sum()) - first) / np.repeat(counts, counts)
+        x = np.repeat(self.nodes[:-1], counts) + share * np.repeat(np.diff(self.nodes), counts)
+        x = np.append(x, self.nodes[-1])
+        log = self._curve(x)
         density = np.exp(log - log.max())
-        cells = (density[1:] + density[:-1]) / 2
+        cells = (density[1:] + density[:-1]) / 2 * np.diff(x)
         below = np.concatenate([[0.0], np.cumsum(cells)]) / cells.sum()
-        mass = density / density.sum()
-        return v, quantile(self.prior, v), mass, below
+        mass = np.zeros(x.size)  # Simpson's rule over pairs of cells
+        for place, factor in ((0, 1), (1, 4), (2, 1)):
+            mass[place : x.size - 2 + place : 2] += factor * (x[2::2] - x[:-2:2]) / 6
+        mass *= density
+        mass /= mass.sum()
+        return x, parameter(self.prior, x), mass, below
 
     @cached_property
     def _log_total(self) -> float:
-        """Log ∫ φ(v) p(Ŝ|θ(v)) dv, with the constant of `log_likelihood`."""
-        log = self.log_likelihood - self.nodes**2 / 2 - np.log(2 * np.pi) / 2
-        return float(np.logaddexp.reduce(log) + np.log(self.nodes[1] - self.nodes[0]))
+        """Log ∫ exp(log posterior) dx, up to the constants of prior and likelihood."""
+        x, log = self._dense[0], self._curve(self._dense[0])
+        density = np.exp(log - log.max())
+        return float(np.log(np.trapezoid(density, x)) + log.max())
 
     def mean(self) -> float:
         _, theta, mass, _ = self._dense
@@ -71,8 +88,8 @@ class GridPosterior(NoiseAware):
 
     def cdf(self, theta: ArrayLike) -> Floats:
         """P(θ' ≤ θ | Ŝ)"""
-        v, _, _, below = self._dense
-        return np.asarray(np.interp(score(self.prior, np.asarray(theta, dtype=np.float64)), v, below))
+        x, _, _, below = self._dense
+        return np.asarray(np.interp(coordinate(self.prior, np.asarray(theta, dtype=np.float64)), x, below))
 
     def interval(self, level: float) -> Floats:
         return self._at(credible(level))
@@ -85,22 +102,23 @@ class GridPosterior(NoiseAware):
         return self._at((words.astype(np.float64) + 0.5) * 2.0**-53)
 
     def _at(self, probability: Floats) -> Floats:
-        v, _, _, below = self._dense
-        return quantile(self.prior, np.interp(probability, below, v))
+        x, _, _, below = self._dense
+        return parameter(self.prior, np.interp(probability, below, x))
 
     def log_density(self, theta: ArrayLike) -> Floats:
-        """Log p(θ) + ln p(Ŝ|θ) − ln p(Ŝ)"""
+        """Log p(x | Ŝ) + ln |dx/dθ|, the latter being the log of the family's base measure."""
         given = np.asarray(theta, dtype=np.float64)
-        v = score(self.prior, given)
-        likelihood = np.interp(v, self.nodes, self.log_likelihood, left=-np.inf, right=-np.inf)
-        return np.asarray(self.prior.log_density(given) + likelihood - self._log_total)
+        x = coordinate(self.prior, given)
+        inside = (x >= self.nodes[0]) & (x <= self.nodes[-1])
+        log = self._curve(np.where(inside, x, self.nodes[0])) - self._log_total
+        return np.asarray(np.where(inside, log + self.prior.log_base(given), -np.inf))
 
     def log_predictive(self, x: ArrayLike) -> Floats:
         """Log ∫ p(x|θ) p(θ|Ŝ) dθ"""
         observed = np.asarray(x, dtype=np.float64)
-        log = self.log_likelihood - self.nodes**2 / 2
-        log = log - np.logaddexp.reduce(log)
-        theta = quantile(self.prior, self.nodes)
+        _, theta, mass, _ = self._dense
+        with np.errstate(divide="ignore"):
+            log = np.log(mass)
         parts = np.array_split(observed.ravel(), max(1, observed.size * theta.size // LINES))
         done = [
             np.logaddexp.reduce(self.prior.log_likelihood(part[:, None], theta) + log, axis=1)
@@ -115,67 +133,4 @@ def read(release: NoisyRelease, prior: ScalarFamily, *, size_prior: SizePrior | 
     `size_prior`: log π(n) of an integer array, for an n that is private; flat on 0, 1, 2, … unless given.
     """
     likelihood = Likelihood.of(release, prior, size_prior)
-    noisy = np.asarray(release.noisy, dtype=np.float64)[None]
-    ends = first_guess(likelihood, noisy[0])
-    for _ in range(PASSES):
-        v = np.linspace(*ends, GLANCE)
-        log = likelihood.log(noisy, quantile(prior, v), ROUGH)[0] - v**2 / 2
-        found = _narrowed(v, log)
-        if found == ends:
-            break
-        ends = found
-    v = np.linspace(*ends, NODES if release.n is not None else FEWER)
-    log = likelihood.log(noisy, quantile(prior, v))[0]
-    least = (log - v**2 / 2).max() + v**2 / 2 - 2 * KEPT  # a cliff would make the spline ring
-    return GridPosterior(prior, v, np.maximum(log, least) - log.max())
-
-
-def _narrowed(v: Floats, log: Floats) -> tuple[float, float]:
-    """Keep what is within KEPT nats of the top; step out where an end is; stay if that is most of it."""
-    kept = np.flatnonzero(log > log.max() - KEPT)
-    first, last = int(kept[0]), int(kept[-1])
-    step = v[1] - v[0]
-    low = v[first - 1] if first > 0 else v[0] - step * (v.size // 2)
-    high = v[last + 1] if last < v.size - 1 else v[-1] + step * (v.size // 2)
-    low, high = max(low, min(v[0], -FARTHEST)), min(high, max(v[-1], FARTHEST))
-    if last - first > 0.6 * v.size and first > 0 and last < v.size - 1:
-        return float(v[0]), float(v[-1])
-    return float(low), float(high)
-
-
-# ── where to look first ─────────────────────────────────────────────────────────────────────────────────
-def first_guess(likelihood: Likelihood, noisy: Floats) -> tuple[float, float]:
-    """Where φ(v)·exp(−huber(z)) is within 45 nats of its top, z = (Ŝ − nμ(θ))/deviation: never too narrow."""
-    target, n, spread = _centre(likelihood, noisy)
-    if n <= 0:
-        return -8.5, 8.5
-    v = np.linspace(-8.5, 8.5, 129)
-    for _ in range(14):  # close in on where the mean of S is what was released
-        gaps = np.abs(_scores(likelihood, v, target, n, spread))
-        best = int(np.argmin(gaps))
-        near = np.linspace(v[max(best - 1, 0)], v[min(best + 1, v.size - 1)], 9)
-        v = np.unique(np.concatenate([v, near]))
-    z = np.abs(_scores(likelihood, v, target, n, spread))
-    log = -(v**2) / 2 - np.where(z < 1, z**2 / 2, z - 0.5)
-    kept = np.flatnonzero(log > log.max() - 45)
-    return float(v[max(kept[0] - 1, 0)]), float(v[min(kept[-1] + 1, v.size - 1)])
-
-
-def _centre(likelihood: Likelihood, noisy: Floats) -> tuple[float, float, float]:
-    """Σq as released, n as known or released, and the variance of the noise; n = 0 where noise drowns it."""
-    unit, noise = likelihood.record.unit, 4 * likelihood.noise.variance
-    if likelihood.n is not None and not likelihood.joint:
-        return float(noisy[0]) / unit, likelihood.n, noise / unit**2
-    statistic, n = likelihood.model.split(noisy)
-    lattice = likelihood.model.lattice
-    if likelihood.n is not None:
-        n = likelihood.n
-    elif n < 20 * noise**0.5 / (lattice.high - lattice.low):
-        n = 0.0
-    return float(statistic[0]) / unit, n, noise / unit**2
-
-
-def _scores(likelihood: Likelihood, v: Floats, target: float, n: float, spread: float) -> Floats:
-    mean, variance = likelihood.record.moments(quantile(likelihood.model, v), 256)
-    count = n * likelihood.record.copies
-    return np.asarray((target - count * mean) / np.sqrt(count * variance + spread))
+    return GridPosterior(prior, *tabulate(likelihood, np.asarray(release.noisy, dtype=np.float64), prior))
