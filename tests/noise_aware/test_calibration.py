@@ -95,17 +95,17 @@ SHAPES = {"beta_bernoulli": (beta(2, 3), 10), "gamma_poisson": (gamma(3, scale=1
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_private_n_is_calibrated(name):
-    """160 replicates: 0.829 is three standard errors below 0.9; KS at 1e-4. θ cut into 64 equal parts."""
+    """80 replicates: 0.8 is three standard errors below 0.9; KS at 1e-4. θ cut into 64 equal parts."""
     prior, scale = SHAPES[name]
     model = {"beta_bernoulli": BetaBernoulli(2, 3), "gamma_poisson": GammaPoisson(3, 2, upper=6)}[name]
     made = NoisyStatistics(model, scale=scale, relation=ADD_REMOVE).release([3], SeededSource(1), count=9)
     likelihood, rng, pit, naive = Likelihood.of(made, model), np.random.default_rng(5), [], []
     nodes = prior.ppf((np.arange(64) + 0.5) / 64)
-    for theta in prior.rvs(160, random_state=rng):
+    for theta in prior.rvs(80, random_state=rng):
         n = int(rng.integers(1, 300))  # flat, as the model says, far from its end
         records = rng.random(n) < theta if name == "beta_bernoulli" else np.minimum(rng.poisson(theta, n), 6)
         noisy = np.array(model.joint(model.statistic(records), n)) + simulated.discrete_laplace(rng, scale, 2)
-        log = likelihood.log(noisy[None].astype(float), nodes)[0]
+        log = likelihood.log(noisy[None].astype(float), nodes, np.zeros(64))[0]
         mass = np.exp(log - log.max())
         below = np.append(0, np.cumsum(mass)) / mass.sum()
         pit.append(np.interp(prior.cdf(theta) * 64, np.arange(65), below))
@@ -115,7 +115,7 @@ def test_a_private_n_is_calibrated(name):
         if len(pit) <= 3:  # what users get is the same
             assert float(release.posterior().cdf(theta)) == pytest.approx(pit[-1], abs=0.02)
     pit = np.array(pit)
-    assert 0.829 <= covered(pit) <= 0.971
+    assert 0.8 <= covered(pit) <= 0.988
     assert kstest(pit, "uniform").pvalue > LEVEL
     assert np.mean(naive) < 0.8
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 from scipy.special import gammaln
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware_transforms import Complexes
     from discreet.inference.noise_aware_weights import Weights
 
-NATS = 25.0  # what wraps around has probability e^{−25} under the tilted law
 POINTS = 1024  # of the line; where it needs more, the noise is widened by 1/1200 of what the line spans
 BLOCKS = (0, 32, 64, 128, 256, 512, POINTS + 1)
-QUIET = 1e-11  # of the integrand's top: no further points
 LEAST = 1e-13  # of Σ|terms|: what rounding may leave where terms cancel
 NEGATIVE = 1e-7  # of Σ|terms|: a density as far below 0 is none
 WHOLE = 1e-9  # by how much Σ_q P(q | θ) may miss 1
@@ -44,6 +42,8 @@ class Line:
     theta: Floats
     count: Floats
     weights: Weights
+    nats: ClassVar[float] = 25.0  # what wraps around has probability e^{−25} under the tilted law
+    quiet: ClassVar[float] = 1e-11  # of the integrand's top: no further points
 
     def take(self, rows: Any) -> Self:  # noqa: ANN401 - any index of rows
         return replace(self, theta=self.theta[rows], count=self.count[rows], weights=self.weights.take(rows))
@@ -85,6 +85,8 @@ class Mixture:
     sizes: Floats
     log_prior: Floats
     weights: Weights  # a row for every n
+    nats: ClassVar[float] = 16.0  # an n that stands for several is worth no more
+    quiet: ClassVar[float] = 1e-7
 
     def take(self, rows: Any) -> Self:  # noqa: ANN401 - any index of rows
         return replace(self, theta=self.theta[rows])
@@ -176,7 +178,7 @@ def saddle(line: Line | Mixture, rounds: int = 160) -> tuple[Floats, Floats]:
 
 
 def period(line: Line | Mixture, tilt: Floats, deviation: Floats) -> Floats:
-    """Beyond which distance the tilted law has probability e^{−25}, by the best of some Chernoff bounds."""
+    """Return beyond which distance the tilted law has little left, by the best of some Chernoff bounds."""
     here = line.at(tilt)
     reach = np.zeros(tilt.size)
     low, high = line.strip
@@ -185,7 +187,7 @@ def period(line: Line | Mixture, tilt: Floats, deviation: Floats) -> Floats:
         found = np.full(tilt.size, np.inf)
         for factor in (1.5, 3.0, 6.0, 10.0):
             step = np.minimum(factor / np.maximum(deviation, POINT), room)
-            bound = (line.at(tilt + side * step) - here + NATS) / step
+            bound = (line.at(tilt + side * step) - here + line.nats) / step
             found = np.minimum(found, bound)
         reach = np.maximum(reach, found)
     return np.ceil(np.maximum(reach, 2.0))
@@ -214,7 +216,7 @@ def _integral(line: Line | Mixture, tilt: Floats, period: Floats) -> tuple[Float
         value = np.exp(part.log(z) - here[active, None])
         plain[active] += (times * value.real).sum(axis=1)
         size[active] += (times * np.abs(value)).sum(axis=1)
-        still = np.abs(value).max(axis=1) < QUIET
+        still = np.abs(value).max(axis=1) < line.quiet
         rows = split[active]
         if isinstance(part, Line) and rows.any():
             value[rows] -= np.exp(part.take(rows).log_ends(z[rows]) - here[active[rows], None])
@@ -253,7 +255,7 @@ def stays_quiet(line: Line | Mixture, last: Complexes, here: Floats) -> NDArray[
     for ahead in (1, 2, 3):
         t = 2 * np.pi * (np.floor(last.imag * width / (2 * np.pi)) + ahead) / width
         z = (last.real + 1j * np.minimum(t, np.pi))[:, None]
-        found &= (t > np.pi) | (line.log(z)[:, 0].real - here < np.log(QUIET))
+        found &= (t > np.pi) | (line.log(z)[:, 0].real - here < np.log(line.quiet))
     return found
 
 

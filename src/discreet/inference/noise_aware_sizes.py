@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware_noise import NoiseLaw
 
 NATS = 24.0  # an n that noise or prior make less likely by e^{−24} is left out
-FEW = 96  # values that are all summed over
-STEPS = ((4.0, 0.15), (np.inf, 0.5))  # up to so many deviations of n: cells of such a width
+FEW = 64  # values that are all summed over
+STEPS = ((4.0, 0.25), (np.inf, 0.8))  # up to so many deviations of n: cells of such a width
 MOST = 2**23  # values at which a size prior is asked
 
 
@@ -27,7 +27,7 @@ def sizes(
     if size_prior is None:
         centre = np.clip(guess, low, high)
         edges = _edges(low, high, float(centre), noise.scale / span)
-        return (edges[1:] + edges[:-1] - 1) / 2, np.log(np.diff(edges))
+        return np.floor((edges[1:] + edges[:-1] - 1) / 2), np.log(np.diff(edges))
     asked = np.arange(min(2 * high + 1000, MOST))
     log = np.asarray(size_prior(asked), dtype=np.float64)
     likely = log + energy(np.asarray((asked - guess) * span, dtype=np.float64), noise)
@@ -57,8 +57,8 @@ def _edges(low: int, high: int, centre: float, scale: float) -> Floats:
         right.append(right[-1] + _cell((right[-1] - centre) / scale, scale))
     while left[-1] > low:
         left.append(left[-1] - _cell((centre - left[-1]) / scale, scale))
-    edges = np.array(left[:0:-1] + right, dtype=np.float64)
-    return np.unique(np.maximum(edges, low))
+    inner = np.clip(left[:0:-1] + right, low + 1, high)  # the first and the last n stand for themselves
+    return np.unique(np.concatenate([[low, low + 1], inner, [high, high + 1]]).astype(np.float64))
 
 
 def _cell(away: float, scale: float) -> int:

@@ -11,7 +11,6 @@ import numpy as np
 
 from discreet.inference.noise_aware_contour import (
     NEGATIVE,
-    QUIET,
     Line,
     period,
     refuse_no_law,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.inference.noise_aware_likelihood import Likelihood
 
 POINTS = 2048
+QUIET = 1e-11  # of a law's top
 BLOCK = 64
 ROWS = 512  # values of θ in memory at once
 LOWEST = -1e5
