@@ -91,7 +91,7 @@ class Weights:
             return self._mixed_gauss(growth + log_prior[:, None], z)
         first, last = np.floor(self.centres[:, 0]), np.floor(self.centres[:, 1])
         rate, least = 2 / self.scale, 1e-6 / (float((last - first).max()) + 1)
-        z = np.where(np.abs(z) < least, least, z)
+        near = np.abs(z) < least
         flat = (self.centres[:, 0] - self.centres[:, 1]) / self.scale
         short, over = (
             np.exp(-rate * gap) for gap in (self.centres[:, 0] - first, last + 1 - self.centres[:, 1])
@@ -100,11 +100,12 @@ class Weights:
         down, up = growth - z[:, None] * first[:, None], growth - z[:, None] * (last + 1)[:, None]
         top = np.maximum(down.real, up.real).max(axis=1, keepdims=True)
         down, up = np.exp(down - top), np.exp(up - top)
-        level = 1 / -np.expm1(-z)
+        stretch = (down.sum(axis=1) * np.exp(-z) - up.sum(axis=1)) / -np.expm1(-np.where(near, 1.0, z))
+        stretch = np.where(near, ((last - first)[:, None] * down).sum(axis=1), stretch)
         total = (short[:, None] * down).sum(axis=1) / -np.expm1(z - rate) + (over[:, None] * up).sum(
             axis=1
         ) / -np.expm1(-z - rate)
-        total += down.sum(axis=1) * np.exp(-z) * level - up.sum(axis=1) * level
+        total += stretch
         with np.errstate(divide="ignore"):
             return np.asarray(top[:, 0] + np.log(total) - 2 * self.noise.log_normaliser)
 
