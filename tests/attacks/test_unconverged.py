@@ -87,6 +87,20 @@ def test_a_column_of_zeros_and_ones_and_a_constant_are_no_matter(declared):
     assert not any("have not met" in words or "deviations" in words for words in found.cautions)
 
 
+def test_columns_of_very_different_sizes_are_read_by_another_law_where_chains_do_not_meet(monkeypatch):
+    """IQ and score as they are, beside a 1: before, 4.4 deviations off at R-hat 1.7, and nothing said."""
+    monkeypatch.setattr("discreet.inference.noise_aware_moments.ROUNDS", 1)  # more would not do either
+    rows = kids() * [1, 1, 50, 70] + [0, 0, 100, 80]
+    model = BayesianLinearRegression([0] * 3, (0.01 * np.eye(3)).tolist(), 2, 300, radius=220)
+    release = released(model, rows, 1e-6)
+    assert any("have not met" in words for words in release.posterior(law="moments").cautions)
+    found = release.posterior()
+    off, ratio = distances(found, model.update(model.statistic(rows), len(rows)))
+    assert (off < 0.15).all()
+    assert ratio == pytest.approx(1, abs=0.1)
+    assert not any("have not met" in words for words in found.cautions)
+
+
 @pytest.mark.parametrize("n", [50, 1000])
 def test_a_constant_column_of_normal_rows_is_read_right_or_with_a_caution(n):
     rows = np.column_stack([np.ones(n), np.random.default_rng(1).normal(1, 1, n)])

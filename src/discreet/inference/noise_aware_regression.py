@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.inference.cautions import MIXED
 from discreet.inference.noise_aware import public_source
 from discreet.inference.noise_aware_normal import run
 from discreet.inference.noise_aware_normal_model import LatentNormal, Observed
@@ -82,14 +83,19 @@ def read(
     `moments` is the default: exact but for clipped rows, which it does not model. `limit` and `records` do,
     and take x for normal. `normal` needs neither chain nor design and is the default above MANY weights,
     where chains take minutes; it takes any noise for normal and, where XᵀX is a variance, projects it to a
-    semidefinite matrix. No more rows than weights are read as `records`.
+    semidefinite matrix; it also steps in where the default's chains have not met. No more rows than weights
+    are read as `records`.
     """
     observed = Observed.of(release, prior)
     bits = source or public_source(release, prior)
     if law == "normal" or (law is None and prior.dimension > MANY and design is None and plan is None):
         return read_normal(prior, observed, bits)
     if law == "moments" or (law is None and observed.about > prior.dimension):
-        return read_moments(prior, observed, design or Design(), bits, plan=plan)
+        found = read_moments(prior, observed, design or Design(), bits, plan=plan)
+        if law or design or plan or found.diagnostics.r_hat <= MIXED:
+            return found
+        other = read_normal(prior, observed, bits)
+        return other if other.diagnostics.r_hat <= MIXED else found
     chosen, wanted = law or "records", design or Design()
     model = regression_model(prior, wanted)
     return run(
