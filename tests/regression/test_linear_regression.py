@@ -33,8 +33,9 @@ def test_through_the_table_it_is_calibrated_by_the_gaussian_profile(tmp_path):
     rng = np.random.default_rng(1)
     rows, truth = world(rng, 7, 3000)
     names = [f"x{i}" for i in range(7)] + ["y"]
-    table = dc.Table.open(
-        pa.table(dict(zip(names, rows.T, strict=True))), schema={name: dc.Bounded(-3, 3) for name in names}
+    held = pa.table(dict(zip(names, rows.T, strict=True)))
+    table, narrow = (
+        dc.Table.open(held, schema={name: dc.Bounded(-most, most) for name in names}) for most in (2.5, 1)
     )
     ledger = dc.Ledger.open(str(tmp_path / "b.db"), budget=dc.ApproxDP(4, 1e-4))
     release = dc.privatise(
@@ -57,7 +58,7 @@ def test_through_the_table_it_is_calibrated_by_the_gaussian_profile(tmp_path):
     assert ((low < truth) & (truth < high)).all()
     assert not any("have not met" in words or "deviations" in words for words in posterior.cautions)
     clipped = dc.privatise(
-        table, family(7, radius=1), target=dc.ApproxDP(1, 1e-5), ledger=ledger, source=SeededSource(4)
+        narrow, family(7, radius=1), target=dc.ApproxDP(1, 1e-5), ledger=ledger, source=SeededSource(4)
     )
     assert "were clipped to it" in report(clipped)
 
@@ -73,7 +74,8 @@ def test_a_result_says_that_rows_were_clipped_where_many_were(radius, epsilon):
     ).release(model.statistic(rows), SeededSource(1))
     said = made.posterior(reading="noise_aware").cautions
     assert np.mean(np.linalg.norm(rows, axis=1) > radius) == pytest.approx(0.4 * (radius == 1), abs=0.15)
-    assert ["beyond the radius 1 and were clipped" in words for words in said] == [True] * (radius == 1)
+    assert any("beyond the radius 1 and were clipped" in words for words in said) == (radius == 1)
+    assert radius == 1 or not said
 
 
 def test_without_noise_it_is_the_conjugate_posterior():
