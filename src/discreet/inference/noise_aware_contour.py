@@ -164,9 +164,10 @@ def saddle(line: Line | Mixture, rounds: int = 160) -> tuple[Floats, Floats]:
         flat = (np.abs(slope) * (high - low)[active] < 0.1) & (
             bend * step**2 < 0.04
         )  # no tilt is much better
-        done = flat | (seen & (slope**2 < 0.1 * bend) & (bend * step**2 < 0.04))
+        known = seen | (step < probe[active])  # the deviation, or that there is no room to see one
+        done = (flat & known) | (seen & (slope**2 < 0.1 * bend) & (bend * step**2 < 0.04))
         deviation[active] = np.sqrt(np.where(seen, bend, 0.0))
-        tilt[active] = np.where(done, at, np.where(inside, newton, (low[active] + high[active]) / 2))
+        tilt[active] = np.where(done | flat, at, np.where(inside, newton, (low[active] + high[active]) / 2))
         probe[active] = np.where(seen, 0.1 / np.sqrt(np.maximum(bend, 1e-300)), 8 * step)
         active = active[~done]
         if not active.size:
