@@ -221,6 +221,41 @@ def test_object_columns():
         assert answers(columns if none is None else pd.DataFrame(columns, dtype=object)) == WANTED
 
 
+TYPED_TEXTS = [
+    pd.array(["1", "2", None], dtype="string[python]"),
+    pd.array(["1", "2", None], dtype="string[pyarrow]"),
+    pd.array(["1", "2", None], dtype=pd.StringDtype("python", na_value=np.nan)),
+    pd.array(["1", "2", None], dtype=pd.ArrowDtype(pa.string())),
+    pd.Categorical(pd.array(["1", "2", None], dtype="string[python]")),
+    np.array(["1", "2", ""]),
+]
+
+
+@pytest.mark.parametrize("texts", TYPED_TEXTS, ids=lambda x: str(getattr(x, "dtype", "")))
+@pytest.mark.parametrize("of", [dict, pd.DataFrame])
+def test_columns_of_texts_are_no_numbers(texts, of):
+    """They have a type: declared as numbers they are refused, and not one by one missing."""
+    with pytest.raises(TypeError, match="Bounded cannot read"):
+        Table.open(of({"x": texts}), schema={"x": Bounded(0, 9)})
+    table = Table.open(of({"x": texts}), schema={"x": Binary(true="1")})
+    assert values_of(table["x"].bounded(dc.BetaBernoulli(1, 1))) == [1]
+
+
+@pytest.mark.parametrize("values", [pd.interval_range(0, 3), pd.period_range("2020", periods=3, freq="D")])
+@pytest.mark.parametrize("of", [dict, pd.DataFrame])
+def test_types_of_pandas_that_nothing_reads(values, of):
+    """Every one of their values was missing, in silence."""
+    with pytest.raises(dc.TableError, match="of a type that cannot be read here"):
+        Table.open(of({"x": values}), schema={"x": Bounded(0, 9)})
+
+
+def test_numbers_of_arrow_in_pandas_keep_their_type():
+    wide = pd.array([decimal.Decimal("0.5"), None], dtype=pd.ArrowDtype(pa.decimal128(38, 1)))
+    for source in ({"x": wide}, pd.DataFrame({"x": wide})):
+        table = Table.open(source, schema={"x": Bounded(0, 100, missing=7)})
+        assert values_of(table["x"].bounded(MEAN)) == [8]
+
+
 def test_units_in_object_columns():
     """1 and "1" are one unit, as they would be in a CSV; what is neither is nobody's."""
     who = [1, "1", np.int64(1), 2.0, None, True, b"1", decimal.Decimal(1), "\ud800", 2**70]

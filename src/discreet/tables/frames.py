@@ -83,13 +83,25 @@ def _from_pandas(frame: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
 
 
 def _of_series(series: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401 - of pandas
-    return of_objects(series.astype(object), columns.get(series.name, TEXT))
+    """Read objects as declared, and texts as texts whichever way pandas keeps them."""
+    within = _within(series.dtype)
+    if within.name not in {"object", "str", "string"}:
+        raise TableError(f"column {series.name!r} is of a type that cannot be read here, {within}; cast it")
+    return of_objects(
+        series.astype(object), columns.get(series.name, TEXT) if within.name == "object" else TEXT
+    )
 
 
 def _is_loose(dtype: Any) -> bool:  # noqa: ANN401 - of pandas
     """Whether the column holds Python objects, as categories or as texts too."""
-    within = getattr(getattr(dtype, "categories", None), "dtype", dtype)
-    return getattr(within, "kind", "") == "O" or getattr(within, "storage", "") == "python"
+    within = _within(dtype)
+    of_arrow = hasattr(within, "pyarrow_dtype")  # has a type, and is of kind O for some
+    return not of_arrow and (within.kind == "O" or getattr(within, "storage", "") == "python")
+
+
+def _within(dtype: Any) -> Any:  # noqa: ANN401 - of pandas
+    """Return the type of the categories, where there are some."""
+    return getattr(getattr(dtype, "categories", None), "dtype", dtype)
 
 
 def _from_polars(frame: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
@@ -137,13 +149,19 @@ def _from_mapping(given: Mapping[str, Any], columns: Mapping[str, str]) -> Any: 
     import pyarrow as pa  # noqa: PLC0415
 
     names = _present(columns, given)
-    return _typed(pa.table({name: _array(given[name], columns.get(name, TEXT)) for name in names}), columns)
+    return _typed(pa.table({x: _array(given[x], x, columns.get(x, TEXT)) for x in names}), columns)
 
 
-def _array(values: Any, sort: str) -> Any:  # noqa: ANN401
+def _array(values: Any, name: str, sort: str) -> Any:  # noqa: ANN401
     kind = getattr(getattr(values, "dtype", None), "kind", "O")
-    is_arrow = type(values).__module__.partition(".")[0] == "pyarrow"
-    return values if is_arrow or kind not in {"O", "U"} else of_objects(values, sort)
+    library = type(values).__module__.partition(".")[0]
+    if library == "pandas":
+        import pandas as pd  # noqa: PLC0415 - heavy
+
+        return _from_pandas(pd.DataFrame({name: values}), {name: sort})[name]
+    if library == "pyarrow" or kind not in {"O", "U"}:
+        return values
+    return of_objects(values, TEXT if kind == "U" else sort)
 
 
 def _typed(arrow: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
