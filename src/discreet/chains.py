@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -16,6 +17,7 @@ from discreet.line.after_charge import Form, blind, kept, release_once
 from discreet.line.forms import numbers
 from discreet.mcmc import run as chain
 from discreet.mcmc.checkpoint import Checkpoint, CheckpointError, settings
+from discreet.mcmc.fingerprint import fingerprint
 from discreet.mcmc.plan import Plan, calibrate
 from discreet.place import dated, new_file
 from discreet.privacy.filters import Overspent
@@ -131,7 +133,7 @@ def run(
     rehearse(kernel, statistic.n)
     if checkpoint is not None:
         writable(plan, checkpoint)
-    form = written(plan, table, seeded=source is not None and source.seeded)
+    form = written(plan, table, statistic, seeded=source is not None and source.seeded)
     receipt = paid(plan, statistic, ledger, scope=scope, charge_id=charge_id, note=note)
     if checkpoint is None:
 
@@ -248,16 +250,25 @@ def _instead(plan: Plan, fits: int) -> str:
     return f"{fits} step{'s' if fits > 1 else ''} would fit, or more at a higher temperature"
 
 
-def written(plan: Plan, table: Table, *, seeded: bool) -> Form[Chains, Chains]:
+def written(plan: Plan, table: Table, statistic: BoundedCounts, *, seeded: bool) -> Form[Chains, Chains]:
     """Write all states of a run whose only record is the ledger."""
     kernel, place = plan.kernel, provenance(table)
     asked: dict[str, Any] = {"kernel": kernel.name, "labels": kernel.labels, "temperature": str(kernel.heat)}
-    asked |= {"steps": plan.steps, "chains": plan.chains, "seeded": seeded}
+    asked |= {"steps": plan.steps, "chains": plan.chains, "seeded": seeded, "setting": _setting(kernel)}
+    asked |= {"n": statistic.n, "rows_per_unit": statistic.rows_per_unit, "unit": place["unit"]}
     states = numbers({**asked, "schema_hash": place["schema_hash"], "selection": place["selection"]})
     return Form(
         lambda receipt, made: states.write(receipt, made.draws),
         lambda bodies: chain.Chains(plan, states.load(bodies), seeded),
     )
+
+
+def _setting(kernel: Kernel) -> str | None:
+    """Return a digest of all that the kernel is made of; None where that cannot be told."""
+    try:
+        return hashlib.sha256(fingerprint(kernel).encode()).hexdigest()
+    except CheckpointError:
+        return None
 
 
 # ── after the charge ────────────────────────────────────────────────────────────────────────────────

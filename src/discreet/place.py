@@ -98,6 +98,8 @@ def _mount_points() -> set[str]:
 
 
 def _refuse_taken(target: Path, *, empty_folder: bool) -> None:
+    if address(target) != str(target):  # it would be shown, with the password in it
+        raise ValueError(f"{address(target)} is an address, not a place: name a path on this machine")
     if target.is_symlink():
         raise FileExistsError(f"{address(target)} is a symbolic link: name the place that it leads to")
     with _explained(target):

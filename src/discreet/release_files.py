@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.report import LedgerView
 
 FORMAT = "discreet-release/1"
+MEMBERS = ("format", "release", "files")
 RECORD, CERTIFICATE, POSTERIOR, REPORT = "release.json", "certificate.json", "posterior.nc", "report.html"
 
 
@@ -102,8 +103,8 @@ def read_record(home: Path) -> dict[str, Any]:
             f"{home / RECORD} has format {record.get('format')!r}; this discreet reads {FORMAT}"
         )
     released, files = record.get("release"), record.get("files")
-    if not isinstance(released, dict) or not isinstance(files, dict):
-        raise BrokenRelease(f"{home / RECORD} is malformed: it needs the objects release and files")
+    if not isinstance(released, dict) or not isinstance(files, dict) or len(record) > len(MEMBERS):
+        raise BrokenRelease(f"{home / RECORD} is malformed: it holds release and files, objects, and no more")
     if CERTIFICATE not in files:
         raise BrokenRelease(f"{home / RECORD} names no certificate")
     for name, wanted in files.items():
@@ -156,7 +157,8 @@ def _write_json(path: Path, value: object) -> None:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        read = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+        text = path.read_text(encoding="utf-8")
+        read = json.loads(text, parse_constant=_no_number, object_pairs_hook=_each_once)
     except FileNotFoundError:
         raise BrokenRelease(f"{path} is missing; a release is the folder that save wrote") from None
     except (ValueError, RecursionError):
@@ -168,6 +170,14 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _no_number(word: str) -> float:
     raise ValueError(f"{word} is no JSON")
+
+
+def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that is there twice: a person reads the first, and a program takes the last."""
+    read = dict(members)
+    if len(read) < len(members):
+        raise ValueError("a name is there twice")
+    return read
 
 
 # ── malformed records ───────────────────────────────────────────────────────────────────────────────

@@ -162,3 +162,31 @@ def test_a_release_that_the_ledger_did_not_keep_is_not_vouched_for(ledger, saved
     release = Release.load(saved)
     with pytest.raises(TamperedError, match="cannot be proved"):
         ledger.verify(replace(release, receipt=ledger.receipt(other.id)))
+
+
+TWICE = {
+    "release.json": ('"epsilon":', '"epsilon": 0.0001, "epsilon":'),
+    "certificate.json": ('"guarantee_words":', '"guarantee_words": "PureDP(0.0001)", "guarantee_words":'),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_a_name_that_is_there_twice_is_refused(saved, name):
+    """A person reads the first one and a program takes the last, so that all hashes agree."""
+    before = (saved / name).read_text()
+    (saved / name).write_text(before.replace(*TWICE[name], 1))
+    assert (saved / name).read_text() != before
+    record, named = saved / "release.json", (saved / "certificate.json").read_bytes()
+    files = json.loads(record.read_text())["files"]
+    record.write_text(
+        record.read_text().replace(files["certificate.json"], hashlib.sha256(named).hexdigest())
+    )
+    assert verified(saved) == 3
+
+
+def test_nothing_is_added_beside_the_release(saved):
+    record = json.loads((saved / "release.json").read_text())
+    (saved / "release.json").write_text(json.dumps(record))
+    assert verified(saved) == 0  # control
+    (saved / "release.json").write_text(json.dumps({**record, "approved": "by nobody"}))
+    assert verified(saved) == 3

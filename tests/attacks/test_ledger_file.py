@@ -13,6 +13,7 @@ from discreet import place
 from discreet.ledger import Ledger, LedgerError, TamperedError
 from discreet.mcmc.checkpoint import Checkpoint, CheckpointError
 from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.privacy.relation import Relation
 
 
 def test_a_second_hard_link_is_refused_at_once_and_later(tmp_path):
@@ -162,3 +163,24 @@ def test_a_budget_file_in_use_is_one_budget(tmp_path):
         two.charge(PureDP(0.5))
         with pytest.raises(dc.Overspent):
             one.charge(PureDP(0.5))
+
+
+def test_no_cell_of_an_export_is_a_formula_where_semicolons_part_cells(tmp_path):
+    graph = Relation("profile", "a" * 64, 'roles;=HYPERLINK("http://example.org")')
+    with Ledger.open(tmp_path / "budget.db", PureDP(1), scope="mine;=1+1") as ledger:
+        ledger.add_scope("graph", PureDP(1, relation=graph))
+        ledger.charge(PureDP(0.5), note="lunch;@here")
+        text = ledger.export(tmp_path / "history.csv").read_text()
+    cells = [cell.lstrip() for line in text.splitlines() for cell in line.split(";")]
+    assert len(cells) > len(text.splitlines()) + 3  # control: there are some
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+
+
+@pytest.mark.parametrize("words", [None, 5, ["a"], b"a"])
+def test_notes_and_reasons_are_texts(tmp_path, words):
+    with Ledger.open(tmp_path / "budget.db", PureDP(1)) as ledger:
+        with pytest.raises(LedgerError, match="a note is a text"):
+            ledger.charge(PureDP(0.5), note=words)
+        receipt = ledger.charge(PureDP(0.5))
+        with pytest.raises(LedgerError, match="a refund needs a reason"):
+            ledger.refund(receipt.id, words)

@@ -260,3 +260,12 @@ def test_a_malformed_record_says_what_is_wrong(run, home, saved):
         assert done.code == 3
         assert "release.json" in done.err
         assert "unexpected" not in done.err
+
+
+@pytest.mark.parametrize("place", [new_folder, new_file])
+def test_an_address_is_no_place_and_its_password_is_not_shown(tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="is an address") as refused:
+        place("postgresql://ann:otter-7731@host/base")
+    assert "otter" not in str(refused.value)
+    assert not list(tmp_path.iterdir())

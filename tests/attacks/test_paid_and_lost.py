@@ -322,3 +322,34 @@ def test_a_refund_while_drawing_leaves_nothing(table, tmp_path):
         with pytest.raises(LedgerError, match="computed"):
             ledger.refund("yours", "changed my mind")
         assert replace(done, computed=True) == ledger.receipt("yours")
+
+
+OTHER = [
+    ({}, {"answers": (0, 10)}, "answers"),
+    ({}, {"bounds": (0, 10)}, "bounds"),
+    ({"random_state": 1}, {}, "seeded"),  # a seeded fit came back as a private one
+]
+
+
+@pytest.mark.parametrize(("before", "now", "differs"), OTHER)
+def test_a_line_is_not_read_by_another_scale_under_one_id(tmp_path, before, now, differs):
+    x, y = FRAME[["smoker"]].to_numpy(float), (FRAME["ward"] == "A").to_numpy(float)
+    with Ledger.open(tmp_path / "b.db", dc.ApproxDP(20, 1e-3)) as ledger:
+        ask = {"epsilon": 0.5, "delta": 1e-7, "answers": (0, 1), "bounds": (0, 1), "ledger": ledger}
+        LinearRegression(**ask, **before).fit(x, y, charge_id="mine")
+        LinearRegression(**ask, **before).fit(x, y, charge_id="mine")  # control
+        with pytest.raises(LedgerError, match=rf"another release .its {differs} is not"):
+            LinearRegression(**{**ask, **now}).fit(x, y, charge_id="mine")
+
+
+def test_a_run_is_not_given_to_another_kernel_or_table_under_one_id(table, tmp_path):
+    ask = {"steps": 3, "chains": 1, "charge_id": "mine"}
+    longer = dc.Table.open(pd.concat([FRAME, FRAME]), schema=SCHEMA)
+    other = replace(kernel(), target=SimplexTarget(column="smoker", alpha=(1, 2), truncation=0.05))
+    with Ledger.open(tmp_path / "b.db", dc.ApproxDP(20, 1e-3)) as ledger:
+        chains.run(table, kernel(), ledger=ledger, **ask)
+        chains.run(table, kernel(), ledger=ledger, **ask)  # control
+        with pytest.raises(LedgerError, match=r"another release .its n is not"):
+            chains.run(longer, kernel(), ledger=ledger, **ask)
+        with pytest.raises(LedgerError, match=r"another release .its setting is not"):
+            chains.run(table, other, ledger=ledger, **ask)

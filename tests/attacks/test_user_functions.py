@@ -183,3 +183,12 @@ def test_a_compiled_gradient_that_fails_counts_as_nothing_too():
     for model in ("python", "numpy"):
         compiled = numba.njit(gradient, error_model=model)
         assert (with_gradient(compiled).release(records, SeededSource(4)) == whole).all()
+
+
+@pytest.mark.parametrize("error", [SystemExit, PanicException, GeneratorExit])
+def test_an_exit_on_made_up_rows_is_a_failure_too(error):
+    def leaving(_):
+        raise error
+
+    with pytest.raises(ValueError, match="made-up rows"):
+        SampleAndAggregate(leaving, 10, mean_of_ten()).release(ROWS, SeededSource(1))

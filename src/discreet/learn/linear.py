@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING, Any, final
@@ -104,6 +105,9 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             [model],
             encode,
             lambda value: [ready.release(value, source, **count)],
+            bounds=asdict(scale),
+            answers=asdict(answers),
+            norm=length,
         )
         self.guarantee_, self.mechanism_, self.target_ = ready.guarantee, ready, target
         self.seeded_ = source.seeded

@@ -76,14 +76,19 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         models: Sequence[Any],
         encode: Callable[[], S],
         draw: Callable[[S], list[Any]],
+        **declared: Any,  # noqa: ANN401 - JSON
     ) -> list[Any]:
-        """Charge durably, then encode the records, draw one value for each model, and record them."""
+        """Charge durably, then encode the records, draw one value for each model, and record them.
+
+        `declared` is what else the released numbers mean something by.
+        """
         if self.ledger is None:
             self.receipt_ = None
             return quiet(lambda: draw(encode()))
         book = self.ledger if isinstance(self.ledger, Ledger) else Ledger.open(self.ledger)
         note = f"discreet.learn.{type(self).__name__}"
-        asked = {"estimator": note, "mechanism": dict(parameters(ready)), "n": ready.n}
+        asked = {"estimator": note, "mechanism": dict(parameters(ready)), "n": ready.n, **declared}
+        asked["seeded"] = bits(self.random_state).seeded  # a seeded fit must not come back as a private one
         form = values({**asked, "models": [model_to_json(model) for model in models]}, models)
         receipt = pay(book, promises, scope=self.scope, charge_id=self._charge_id, note=note)
         self.receipt_ = replace(receipt, computed=True, replay=False)

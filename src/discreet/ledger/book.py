@@ -142,8 +142,8 @@ class Ledger:
         Under a charge id used before nothing is charged and the first receipt comes back, with replay=True.
         """
         name = uuid.uuid4().hex if charge_id is None else _named("charge id", charge_id)
-        if len(note) > LONGEST_NOTE:
-            raise LedgerError(f"a note holds at most {LONGEST_NOTE} characters, got {len(note)}")
+        if not isinstance(note, str) or len(note) > LONGEST_NOTE:
+            raise LedgerError(f"a note is a text of at most {LONGEST_NOTE} characters")
         chosen = self._chosen(scopes)
         prices = {scope.name: list(scope.tariff.price(guarantee)) for scope in chosen}
         promise = to_json(guarantee)
@@ -188,7 +188,7 @@ class Ledger:
 
     def refund(self, receipt_id: str, reason: str) -> Entry:
         """Give back a charge whose release was never computed; both stay on record."""
-        if not reason or len(reason) > LONGEST_NOTE:
+        if not isinstance(reason, str) or not 0 < len(reason) <= LONGEST_NOTE:
             raise LedgerError(f"a refund needs a reason of 1 to {LONGEST_NOTE} characters")
         with self._store.writing(f"refund {receipt_id!r}") as book:
             charge = _open_charge(book, receipt_id)

@@ -45,8 +45,8 @@ def as_csv(entries: Sequence[Entry]) -> str:
             {
                 **{name: cell(str(flat.get(name, ""))) for name in FIELDS},
                 "scopes": cell(" ".join(flat["scopes"])),
-                "guarantee": canonical(promise) if promise else "",
-                "amounts": canonical(flat["amounts"]) if "amounts" in flat else "",
+                "guarantee": cell(canonical(promise)) if promise else "",
+                "amounts": cell(canonical(flat["amounts"])) if "amounts" in flat else "",
             }
         )
     return out.getvalue()

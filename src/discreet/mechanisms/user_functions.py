@@ -61,7 +61,9 @@ def rehearse(function: Callable[[Any], float], example: object) -> None:
     """Refuse a function that fails on made-up rows: on private rows nobody would see it fail."""
     try:
         answer = float(function(example))
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # an exit, too, is a failure
         raise ValueError(
             f"the function failed on made-up rows with {type(error).__name__}: {error}; on private rows such "
             "a failure is hidden and would leave nothing but noise. Mend it, or give example=, made-up rows "
