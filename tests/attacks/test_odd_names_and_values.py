@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import dataset
 from pyarrow import parquet as pq
 
 import discreet as dc
@@ -247,6 +248,21 @@ def test_types_of_pandas_that_nothing_reads(values, of):
     """Every one of their values was missing, in silence."""
     with pytest.raises(dc.TableError, match="of a type that cannot be read here"):
         Table.open(of({"x": values}), schema={"x": Bounded(0, 9)})
+
+
+@pytest.mark.parametrize(
+    "values", [pa.array([["1"], None]), pa.array([{"k": "1"}, None])], ids=["list", "struct"]
+)
+def test_datasets_of_lists_are_refused_before_they_are_read(values):
+    """A list of texts passed for a text when the dataset was opened, and failed after the charge."""
+    with pytest.raises(TypeError, match="of a type that cannot be read here"):
+        Table.open(dataset.dataset(pa.table({"x": values})), schema={"x": Binary(true="1")}, n=2)
+
+
+def test_datasets_of_runs():
+    runs = pa.RunEndEncodedArray.from_arrays([2, 3], ["1", "x"])
+    table = Table.open(dataset.dataset(pa.table({"x": runs})), schema={"x": Binary(true="1")}, n=3)
+    assert values_of(table["x"].bounded(dc.BetaBernoulli(1, 1))) == [2]
 
 
 def test_numbers_of_arrow_in_pandas_keep_their_type():

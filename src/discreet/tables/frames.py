@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Opener = Callable[[Any, Mapping[str, str]], Any]
 
 TEXT = "string"  # as a schema calls it; all else is read as doubles, where a column has no type
+TEXTS = {"string", "large_string", "string_view"}  # as Arrow calls them
 NUMBERS = (bool, int, float, Decimal, Fraction, np.bool_, np.integer, np.floating)
 
 
@@ -134,7 +135,7 @@ class Dataset:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         import pyarrow as pa  # noqa: PLC0415
 
-        plain = {f.name: pa.large_string() if "string" in str(f.type) else f.type for f in self.data.schema}
+        plain = {f.name: pa.large_string() if _is_text(f.type) else f.type for f in self.data.schema}
         empty = _typed(pa.schema({name: plain[name] for name in self.names}).empty_table(), self.columns)
 
         def batches() -> Iterator[Any]:
@@ -172,13 +173,18 @@ def _typed(arrow: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
         column = arrow.column(place)
         if pa.types.is_null(field.type):
             column = pa.nulls(len(column), pa.type_for_alias(columns.get(field.name, TEXT)))
-        elif "string" in str(field.type) and not _is_utf8(column):
+        elif _is_text(field.type) and not _is_utf8(column):
             column = column.cast(pa.large_string()).cast(pa.large_binary())
             column = of_objects([x and x.decode(errors="replace") for x in column.to_pylist()], TEXT)
         else:
             continue
         arrow = arrow.set_column(place, field.name, column)
     return arrow
+
+
+def _is_text(kind: Any) -> bool:  # noqa: ANN401 - a type of Arrow
+    """Whether it is text, as it is or by dictionary: not a list or a struct of texts."""
+    return str(getattr(kind, "value_type", kind) if str(kind).startswith("dictionary<") else kind) in TEXTS
 
 
 def _is_utf8(column: Any) -> bool:  # noqa: ANN401 - a chunked array
