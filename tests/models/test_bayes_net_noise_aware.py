@@ -9,9 +9,10 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 from discreet.inference import bayes_net
-from discreet.inference.bayes_net import exact, fit, naive, notes_of, posed, started
+from discreet.inference.bayes_net import exact, fit, naive, posed, started
 from discreet.inference.bayes_net_chain import Chain
 from discreet.inference.bayes_net_queries import ancestral, counts_of
+from discreet.inference.cautions import rows_near_empty
 from discreet.mechanisms.noisy_cells import NoisyCells
 from discreet.mechanisms.noisy_counts import NoisyCounts
 from discreet.models.bayes_net import BayesianNetwork
@@ -181,7 +182,7 @@ def test_negative_and_empty_counts_are_allowed_and_said(cells):
     full = NoisyCells(
         TRIANGLE, cells.noisy + 1000, 4000, cells.noise, cells.scales, cells.guarantee, seeded=True
     )
-    assert notes_of(full) == ()
+    assert rows_near_empty(full) == ()
 
 
 def test_chains_that_have_not_met_say_so(cells):

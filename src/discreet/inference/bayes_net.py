@@ -27,10 +27,9 @@ from discreet.inference.bayes_net_posterior import (
     generator,
 )
 from discreet.inference.bayes_net_tables import DRAWS, NetworkCounts, by_table
-from discreet.inference.cautions import MIXED
+from discreet.inference.cautions import MIXED, rows_near_empty
 from discreet.inference.cell_posteriors import known_reading, refitted
 from discreet.inference.noise_aware import Diagnostics
-from discreet.inference.noise_aware_noise import NoiseLaw
 from discreet.inference.progress import watched
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
@@ -75,7 +74,7 @@ def noise_aware(
     """
     bound = refitted(model, cells)
     rng = generator(source or public_source(cells, bound))
-    return NetworkCounts(bound, by_table(cells, bound, rng, draws), notes_of(cells))
+    return NetworkCounts(bound, by_table(cells, bound, rng, draws), rows_near_empty(cells))
 
 
 def drawn(draws: Draws, model: BayesianNetwork) -> OneNetwork:
@@ -117,7 +116,12 @@ def fit(
             draws[i, s], sizes[i, s] = chain.theta, chain.n
     found = diagnosed(draws, "Gibbs over θ and the records")
     return NetworkDraws(
-        model, draws, "noise_aware", found, sizes, (*notes_of(cells), *apart(found, burnt + thin * kept))
+        model,
+        draws,
+        "noise_aware",
+        found,
+        sizes,
+        (*rows_near_empty(cells), *apart(found, burnt + thin * kept)),
     )
 
 
@@ -150,20 +154,6 @@ def diagnosed(draws: NDArray[Any], method: str) -> Diagnostics:
     chains, keep, size = draws.shape
     watched = draws[..., np.unique(np.linspace(0, size - 1, WATCHED).astype(int))].astype(np.float64)
     return Diagnostics(method, chains, keep, float(r_hat(watched).max()), float(ess(watched).min()))
-
-
-def notes_of(cells: NoisyCells) -> tuple[str, ...]:
-    """Say aloud what is allowed but may surprise; all of it is read off the release."""
-    empty, rows = 0, 0
-    for table, scale in zip(cells.tables().values(), cells.scales, strict=True):
-        spread = (NoiseLaw(cells.noise, float(scale)).variance * table.shape[-1]) ** 0.5
-        empty += int((table.sum(axis=-1) < 2 * spread).sum())
-        rows += table.size // table.shape[-1]
-    if not empty:
-        return ()
-    return (
-        f"{empty} of {rows} rows are not told from empty ones by more than two deviations of their noise",
-    )
 
 
 def public_source(cells: NoisyCells, model: CountModel) -> SeededSource:

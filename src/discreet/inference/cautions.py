@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.inference.noise_aware_noise import NoiseLaw
 from discreet.sampling.agreement import effective_size, r_hat
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats
     from discreet.inference.noise_aware import Diagnostics
+    from discreet.mechanisms.noisy_cells import NoisyCells
 
 MIXED = 1.05  # R-hat above which chains have not met [Vehtari et al. 2021 ask for 1.01 of long chains]
 FEWEST = 100  # effective draws below which ends of intervals are rough
@@ -70,3 +72,17 @@ def cautions(
             "explain: the prior, the number of records or the law of the rows does not fit the data"
         )
     return tuple(words for words in (*said, *more) if words)
+
+
+def rows_near_empty(cells: NoisyCells) -> tuple[str, ...]:
+    """Say how many rows of the tables show their prior; all of it is read off the release."""
+    empty, rows = 0, 0
+    for table, scale in zip(cells.tables().values(), cells.scales, strict=True):
+        spread = (NoiseLaw(cells.noise, float(scale)).variance * table.shape[-1]) ** 0.5
+        empty += int((table.sum(axis=-1) < 2 * spread).sum())
+        rows += table.size // table.shape[-1]
+    if not empty:
+        return ()
+    return (
+        f"{empty} of {rows} rows are not told from empty ones by more than two deviations of their noise",
+    )

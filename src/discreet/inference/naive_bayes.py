@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import betaincinv, logsumexp
 
 from discreet.families.family import credible
+from discreet.inference.cautions import rows_near_empty
 from discreet.inference.cell_posteriors import known_reading, refitted
 from discreet.inference.dirichlet_draws import dirichlet_draws
 from discreet.inference.nested_counts import NoisyTable, Problem, draw
@@ -46,6 +47,7 @@ class NaiveBayesPosterior:
     reading: str
     classes: Floats  # (draws, classes): N_y
     features: tuple[Floats, ...]  # (draws, classes, levels) each, of the model's features in order
+    cautions: tuple[str, ...] = ()
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -180,7 +182,11 @@ def noise_aware(cells: NoisyCells, model: NaiveBayes, draws: int) -> NaiveBayesP
     tables = tuple(NoisyTable(np.asarray(table, dtype=np.float64), law, alpha) for table, law in laws)
     totals, counts = draw(Problem(tables, alpha, cells.n), draws, _generator(cells, model))
     return NaiveBayesPosterior(
-        model, "noise_aware", totals.astype(np.float64), tuple(c.astype(np.float64) for c in counts)
+        model,
+        "noise_aware",
+        totals.astype(np.float64),
+        tuple(c.astype(np.float64) for c in counts),
+        rows_near_empty(cells),
     )
 
 
