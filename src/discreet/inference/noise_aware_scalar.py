@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.sampling.source import Source
 
 DENSE, NATS = 16, 0.1  # points to an interval, at least; nats from one to the next, at most
+NOTHING = 750.0  # nats below the top, where a density is 0 in doubles
 LINES = 2**20  # observations × nodes of a predictive that are in memory at once
 
 
@@ -54,7 +55,7 @@ class GridPosterior(NoiseAware):
     @cached_property
     def _dense(self) -> tuple[Floats, Floats, Floats, Floats]:
         """(x, θ, masses, P(X ≤ x)) on a grid so fine that it may be read linearly."""
-        change = np.abs(np.diff(self._log_posterior))
+        change = np.abs(np.diff(np.maximum(self._log_posterior, self._log_posterior.max() - NOTHING)))
         counts = 2 * np.maximum(DENSE // 2, np.ceil(change / (2 * NATS))).astype(np.int64)
         first = np.repeat(np.cumsum(counts) - counts, counts)
         share = (np.arange(counts.sum()) - first) / np.repeat(counts, counts)

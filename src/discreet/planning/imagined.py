@@ -137,6 +137,8 @@ def _at(model: Family, n: int, truth: ArrayLike, size: int, seed: int) -> Cases:
 def _resampled(model: Family, n: int, sample: ArrayLike, size: int, seed: int) -> Cases:
     """Bootstrap n records; θ is where the posterior goes as the sample is repeated for ever."""
     rows = each(model, sample)
+    if not len(rows):
+        raise ValueError("public_sample has no records to draw from; give some, or leave it out")
     whole = model.statistic(sample)
     limit = np.asarray(model.update(whole, len(rows), weight=TOWARDS_LIMIT).mean(), dtype=np.float64)
     rng = np.random.default_rng((seed, DATA))
