@@ -13,9 +13,9 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.rdp import RdpAccountant
 from sizes import sized
 
-from discreet.privacy import optimal
-from discreet.privacy.composition import compose, repeat
-from discreet.privacy.guarantees import BoundedRange, GaussianDP, PureDP, ZeroCDP
+from discreet.privacy.accounting import optimal_composition as optimal
+from discreet.privacy.accounting.composition import compose, repeat
+from discreet.privacy.kinds import BoundedRange, GaussianDP, PureDP, ZeroCDP
 
 DELTA = 1e-6
 

@@ -11,12 +11,12 @@ import time
 import numpy as np
 from sizes import sized
 
-from discreet.mechanisms.diffusion import TieredGaussian
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.noisy_projected_sgd import NoisyProjectedSGD
-from discreet.mechanisms.sgd_losses import logistic_loss
-from discreet.privacy.guarantees import ApproxDP, GaussianDP
-from discreet.privacy.iteration import Step, iterate
+from discreet.mechanisms.noise.gaussian import Gaussian
+from discreet.mechanisms.noise.ornstein_uhlenbeck import TieredGaussian
+from discreet.mechanisms.sgd.losses import logistic_loss
+from discreet.mechanisms.sgd.noisy_projected_sgd import NoisyProjectedSGD
+from discreet.privacy.amplification.iteration import Step, iterate
+from discreet.privacy.kinds import ApproxDP, GaussianDP
 
 TARGET = ApproxDP(1, 1e-5)
 

@@ -14,12 +14,12 @@ from sizes import sized
 
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.privacy import worst
-from discreet.privacy.certified import settle
-from discreet.privacy.divergences import beta_renyi
-from discreet.privacy.guarantees import ApproxDP, RenyiDP
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.privacy.arithmetic.ball import settle
+from discreet.privacy.kinds import ApproxDP, RenyiDP
+from discreet.privacy.worst_pairs import guarantee_of_pair as worst
+from discreet.privacy.worst_pairs.divergences import beta_renyi
 
 if TYPE_CHECKING:
     from collections.abc import Callable

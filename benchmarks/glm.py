@@ -27,17 +27,17 @@ from pathlib import Path
 import numpy as np
 from sizes import TINY, sized
 
-from discreet.experiments import glm_data
-from discreet.experiments.glm_methods import STYLES, calibrated, scores
-from discreet.inference.conjugate import posterior
+from discreet.experiments.regression import data as glm_data
+from discreet.experiments.regression.methods import STYLES, calibrated, scores
 from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.regression_records import Records
 from discreet.models.signed_moments import signed_moments
-from discreet.planning.regression_worlds import worlds
+from discreet.planning.regression.worlds import worlds
+from discreet.posteriors.read import posterior
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Unreachable
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import SeededSource
 
 EPSILONS = sized((0.1, 0.3, 1.0, 3.0, 10.0), (1.0,))

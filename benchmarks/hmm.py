@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 from sizes import sized
 
-from discreet.inference.hmm_labels import agreement
-from discreet.inference.hmm_noise_aware import NoisyEmissions, noisy_data
-from discreet.inference.hmm_starts import start, tournament
-from discreet.inference.hmm_state import Chain, CountEmissions
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.hidden_markov.chain import Chain, CountEmissions
+from discreet.posteriors.hidden_markov.labels import agreement
+from discreet.posteriors.hidden_markov.noisy_counts import NoisyEmissions, noisy_data
+from discreet.posteriors.hidden_markov.starts import start, tournament
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.source import SeededSource
 

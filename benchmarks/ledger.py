@@ -22,8 +22,8 @@ from sqlalchemy import insert, update
 
 from discreet.ledger import Ledger
 from discreet.ledger.schema import ENTRIES, LEDGER, SCOPES
-from discreet.privacy.guarantees import ApproxDP, PureDP
-from discreet.receipts import entry_after
+from discreet.privacy.kinds import ApproxDP, PureDP
+from discreet.release.receipt import entry_after
 
 TOTAL = int(os.environ.get("DISCREET_BENCH_CHARGES", sized("960", "4")))  # shared by the processes of a run
 ROUNDS = sized(3, 1)  # in turn, so that a busy machine is busy for all

@@ -19,10 +19,10 @@ from tables import NEEDED, ONE_THREAD
 
 import discreet as dc
 from discreet.datasets import abalone
-from discreet.inference.noise_aware_normal_model import Observed
-from discreet.inference.noise_aware_regression_normal import read_normal
-from discreet.mechanisms.adassp import AdaSSP
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.regression.adassp import AdaSSP
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.posteriors.normal.latent_model import Observed
+from discreet.posteriors.normal.linear_regression_many_columns import read_normal
 from discreet.sampling.source import SeededSource
 
 EIGHT = dc.BayesianLinearRegression([0] * 8, (0.5 * np.eye(8)).tolist(), 4, 0.3, 2.5)

@@ -20,11 +20,11 @@ from discreet.mcmc.barker import Barker
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
-from discreet.mcmc.plan import Plan, calibrate
 from discreet.mcmc.proposals import SimplexWalk
-from discreet.mcmc.run import run
+from discreet.mcmc.running.plan import Plan, calibrate
+from discreet.mcmc.running.run import run
 from discreet.mcmc.target import SimplexTarget
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import SYSTEM, SeededSource
 
 if TYPE_CHECKING:

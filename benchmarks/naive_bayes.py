@@ -13,13 +13,13 @@ import numpy as np
 from sizes import sized
 
 from discreet.datasets import adult
-from discreet.inference import bayes_net
-from discreet.inference import naive_bayes as nb
-from discreet.mechanisms.noisy_cells import NoisyCells
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.naive_bayes import NaiveBayes
-from discreet.privacy.guarantees import PureDP
+from discreet.posteriors.counts import naive_bayes as nb
+from discreet.posteriors.network import read as bayes_net
+from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 
 ROUNDS = int(os.environ.get("DISCREET_BENCH_DATA_SETS", sized("500", "1")))

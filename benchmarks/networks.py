@@ -12,16 +12,16 @@ import numpy as np
 from sizes import sized
 
 from discreet.datasets import adult
-from discreet.inference.bayes_net import exact, fit, naive, noise_aware, posed, started
-from discreet.inference.bayes_net_chain import Chain
-from discreet.inference.bayes_net_queries import ancestral, cells_of, counts_of
-from discreet.inference.mixture import exact as exact_mixture
-from discreet.inference.mixture import fit as fit_mixture
-from discreet.mechanisms.noisy_counts import NoisyCounts
-from discreet.mechanisms.ops_network import OneNetworkSample
+from discreet.mechanisms.posterior.network_sample import OneNetworkSample
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
-from discreet.privacy.guarantees import PureDP
+from discreet.posteriors.mixture.read import exact as exact_mixture
+from discreet.posteriors.mixture.read import fit as fit_mixture
+from discreet.posteriors.network.chain import Chain
+from discreet.posteriors.network.queries import ancestral, cells_of, counts_of
+from discreet.posteriors.network.read import exact, fit, naive, noise_aware, posed, started
+from discreet.privacy.kinds import PureDP
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.source import SeededSource
 

@@ -21,11 +21,11 @@ from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.inference.noise_aware_dirichlet import counts_behind
-from discreet.inference.noise_aware_noise import NoiseLaw
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.posteriors.counts.dirichlet import counts_behind
+from discreet.posteriors.noise_law import NoiseLaw
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 
 

@@ -14,17 +14,17 @@ import numpy as np
 from scipy.stats import kstest
 from sizes import TINY
 
+from discreet.families.laws.matrices import unpack
 from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.families.matrices import unpack
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
-from discreet.inference.noise_aware_normal_algebra import conjugate
-from discreet.inference.noise_aware_normal_chains import Plan
-from discreet.inference.noise_aware_normal_model import latent
-from discreet.inference.noise_aware_regression import Design, regression_model
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.posteriors.normal.algebra_kernel import conjugate
+from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.latent_model import latent
+from discreet.posteriors.normal.linear_regression import Design, regression_model
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 
 MODELS = {

@@ -23,16 +23,16 @@ from sizes import TINY, sized
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
-from discreet.inference.perturbed_fit_moments import Tilt, moments, symmetric_noise
-from discreet.inference.regression_coverage import expected
-from discreet.inference.standard_design import shape_at
-from discreet.mechanisms.certified_minimum import TiltedSum, curvature, minimum
-from discreet.mechanisms.objective_perturbation import ObjectivePerturbation
+from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
+from discreet.mechanisms.regression.samplers.certified_minimum import TiltedSum, curvature, minimum
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.regression_records import Records
+from discreet.posteriors.regression.coverage import expected
+from discreet.posteriors.regression.perturbed_fit_moments import Tilt, moments, symmetric_noise
+from discreet.posteriors.regression.standard_design import shape_at
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import SeededSource
 
 SIZES = sized(

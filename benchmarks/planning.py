@@ -11,10 +11,10 @@ from contextlib import suppress
 from sizes import sized
 
 from discreet.families.registry import EXAMPLES
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning import candidates, epsilon_for, plan
 from discreet.privacy.guarantee import NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.kinds import ApproxDP
 
 TARGET, N = ApproxDP(0.5, 1e-6), 1000
 

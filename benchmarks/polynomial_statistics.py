@@ -15,11 +15,11 @@ from sizes import sized
 from tables import best, scan
 
 import discreet as dc
-from discreet.inference.noisy_moments_posterior import reading
-from discreet.mechanisms.polynomial_statistics import PolynomialStatistics
+from discreet.mechanisms.regression.polynomial_statistics import PolynomialStatistics
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.signed_moments import signed_moments
+from discreet.posteriors.regression.noisy_moments import reading
 from discreet.sampling.source import SeededSource
 from discreet.statistics.design import bound
 from discreet.statistics.signed_moments import signed

@@ -17,15 +17,15 @@ from pathlib import Path
 import numpy as np
 from sizes import sized
 
-from discreet.mechanisms.profile import on_grid
-from discreet.mechanisms.profile_bits import SmoothOneBit
-from discreet.mechanisms.profile_categorical import (
+from discreet.mechanisms.local.profile_base import on_grid
+from discreet.mechanisms.local.profile_bits import SmoothOneBit
+from discreet.mechanisms.local.profile_categorical import (
     EXPECTED_CORRUPTION,
     KEEP,
     LARGEST_ERROR,
     SmoothCategorical,
 )
-from discreet.privacy.profiles import ProfileGraph
+from discreet.privacy.profile_graph import ProfileGraph
 
 EPSILON, BULK = 1.0, sized(4_000_000, 100)
 PEER = """

@@ -19,13 +19,13 @@ from scipy.special import expit
 from sizes import sized
 from sklearn.linear_model import LogisticRegression
 
-from discreet.experiments.glm_data import census
-from discreet.mechanisms.regression_draw import DiffusedRegression, TunedRegression, simulate
-from discreet.mechanisms.regression_samplers import LastIterate
+from discreet.experiments.regression.data import census
+from discreet.mechanisms.regression.draws import DiffusedRegression, TunedRegression, simulate
+from discreet.mechanisms.regression.samplers.sampler import LastIterate
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.regression_records import Records
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import SeededSource
 
 TARGET = ApproxDP(1, 1e-5)

@@ -23,18 +23,19 @@ from scipy.special import expit, gammaln
 from sizes import sized
 from sklearn.linear_model import LogisticRegression
 
-from discreet.experiments.glm_data import census
-from discreet.mechanisms import regression_proximal, regression_rejection
-from discreet.mechanisms.potential import Potential
-from discreet.mechanisms.radial_envelope import growth as curvature
-from discreet.mechanisms.radial_envelope import lengths, metric
-from discreet.mechanisms.regression_draw import TunedRegression
-from discreet.mechanisms.tilted import Tilted
+from discreet.experiments.regression.data import census
+from discreet.mechanisms.regression.draws import TunedRegression
+from discreet.mechanisms.regression.samplers import proximal as regression_proximal
+from discreet.mechanisms.regression.samplers import rejection as regression_rejection
+from discreet.mechanisms.regression.samplers.potential import Potential
+from discreet.mechanisms.regression.samplers.radial_envelope import growth as curvature
+from discreet.mechanisms.regression.samplers.radial_envelope import lengths, metric
+from discreet.mechanisms.regression.samplers.tilted_potential import Tilted
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.regression_records import Records
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import SeededSource
 
 

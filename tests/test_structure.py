@@ -12,6 +12,8 @@ import discreet
 SRC = Path(discreet.__file__).parent
 # What each layer may import of the others. Mathematics from nothing; nothing from what is right of it.
 LAYERS = {
+    # searches and solvers over plain numbers
+    "numerics": set(),
     "privacy": set(),
     "sampling": {"privacy"},
     "families": {"privacy", "sampling"},
@@ -23,37 +25,44 @@ LAYERS = {
     "audit": {"privacy", "sampling", "families", "models", "mechanisms", "mcmc"},
     "datasets": set(),
     "experiments": {
-        *("privacy", "sampling", "families", "models", "mechanisms", "mcmc", "inference", "audit", "datasets")
+        *("privacy", "sampling", "families", "models", "mechanisms", "mcmc"),
+        *("posteriors", "audit", "datasets"),
     },
     "tables": {"privacy", "families", "statistics", "shown"},
     "statistics": {"privacy", "families", "models", "tables"},
-    "ledger": {"privacy", "receipts", "shown", "place"},
-    # from the charge on: read, draw, record, in one place
-    "line": {"ledger", "receipts", "tables", "release", "release_json"},
+    "ledger": {"privacy", "release", "shown", "place"},
+    # from the private table to the release; read, draw and record stand in one place
+    "line": {
+        *(
+            "privacy",
+            "sampling",
+            "families",
+            "models",
+            "mechanisms",
+            "mcmc",
+            "tables",
+            "statistics",
+            "ledger",
+        ),
+        *("release", "posteriors", "privatise", "place"),
+    },
+    # what left the building
+    "release": {"privacy", "sampling", "families", "models", "mechanisms", "posteriors", "place"},
     # what is right of the release is post-processing: of mechanisms it knows only the value they released
-    "inference": {"privacy", "sampling", "families", "models", "mechanisms"},
+    "posteriors": {"privacy", "sampling", "families", "models", "mechanisms"},
     "report": {"privacy", "families", "models", "release"},
-    "planning": {"privacy", "sampling", "families", "models", "mechanisms", "inference"},
+    "planning": {"privacy", "sampling", "families", "models", "mechanisms", "posteriors"},
 }
 # estimators take arrays instead of a table, and pay as privatise does
-LAYERS["learn"] = {*LAYERS["planning"], "ledger", "line", "privatise", "receipts", "release_json"}
+LAYERS["learn"] = {*LAYERS["planning"], "ledger", "line", "privatise", "release"}
 # and here all meet
 LAYERS["cli"] = {
     *LAYERS,
-    *("local", "tiers", "privatise", "receipts", "release", "release_files", "certificate", "place", "shown"),
+    *("privatise", "place", "shown"),
 }
 # Left of the release: where private rows are read and budgets are spent.
-PRIVATE_SIDE = {"tables", "statistics", "ledger", "line", "privatise", "local", "tiers", "chains", "learn"}
-PUBLIC_SIDE = [
-    "release.py",
-    "release_json.py",
-    "release_files.py",
-    "certificate.py",
-    "certificate_words.py",
-    "inference",
-    "report",
-    "planning",
-]
+PRIVATE_SIDE = {"tables", "statistics", "ledger", "line", "privatise", "learn"}
+PUBLIC_SIDE = ["release", "posteriors", "report", "planning"]
 # Third-party packages that a bare `import discreet` may load: none. Every public name loads on first use.
 BARE_IMPORT_MAY_LOAD: set[str] = set()
 # And what touching every public name may load at most.

@@ -14,19 +14,19 @@ __version__ = "0.1.0"
 
 _HOME = {
     "privacy.guarantee": "Guarantee Relation SUBSTITUTE ADD_REMOVE Unreachable NotProved",
-    "privacy.guarantees": "PureDP ApproxDP RenyiDP ZeroCDP GaussianDP BoundedRange MixedRange",
-    "privacy.composition": "compose parallel",
-    "privacy.filters": "Filter Overspent",
+    "privacy.kinds": "PureDP ApproxDP RenyiDP ZeroCDP GaussianDP BoundedRange MixedRange",
+    "privacy.accounting.composition": "compose parallel",
+    "privacy.accounting.filters": "Filter Overspent",
     "tables.table": "Table",
     "tables.schema": "Schema Binary Categories Bounded Count Label",
-    "tables.columns": "col constant",
+    "tables.derived.columns": "col constant",
     "tables.errors": "TableError",
     "ledger": "Ledger",
-    "receipts": "LedgerError",
+    "release.receipt": "LedgerError",
     "privatise": "privatise",
     "line.after_charge": "ChargeKept",
-    "release": "Release",
-    "tiers": "privatise_tiers",
+    "release.release": "Release",
+    "line.tiers": "privatise_tiers",
     "planning": "plan predict epsilon_for n_for public_records_for split",
     "families.registry": "BetaBernoulli BetaBinomial BetaGeometric DirichletCategorical DirichletMultinomial "
     "GammaPoisson GammaExponential NormalMean NormalInverseGamma NormalInverseWishart "
@@ -45,7 +45,7 @@ _HOME = {
     "models.hidden_markov": "HiddenMarkov",
     "models.generalized_linear": "GeneralizedLinear BayesianLogisticRegression",
     "models.margin_losses": "Logistic ClippedPoisson DeclaredLoss",
-    "privacy.profiles": "ProfileGraph",
+    "privacy.profile_graph": "ProfileGraph",
     "sampling.source": "SystemSource SeededSource",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}

@@ -13,38 +13,45 @@ from discreet.families.normal_inverse_wishart import NormalInverseWishart as Nor
 from discreet.families.normal_mean import NormalMean as NormalMean
 from discreet.ledger import Ledger as Ledger
 from discreet.line.after_charge import ChargeKept as ChargeKept
-from discreet.mechanisms.adassp import AdaSSP as AdaSSP
-from discreet.mechanisms.concentrated import ConcentratedPosterior as ConcentratedPosterior
-from discreet.mechanisms.continuous_exponential import ContinuousExponential as ContinuousExponential
-from discreet.mechanisms.diffused import DiffusedPosterior as DiffusedPosterior
-from discreet.mechanisms.direct import DirectPosterior as DirectPosterior
-from discreet.mechanisms.exponential import Exponential as Exponential
-from discreet.mechanisms.gaussian import DiscreteGaussian as DiscreteGaussian
-from discreet.mechanisms.gaussian import Gaussian as Gaussian
-from discreet.mechanisms.kary_randomised_response import KaryRandomizedResponse as KaryRandomizedResponse
-from discreet.mechanisms.laplace import DiscreteLaplace as DiscreteLaplace
-from discreet.mechanisms.laplace import Laplace as Laplace
-from discreet.mechanisms.noisy_counts import NoisyCounts as NoisyCounts
-from discreet.mechanisms.noisy_max import ReportNoisyMax as ReportNoisyMax
-from discreet.mechanisms.noisy_statistics import NoisyStatistics as NoisyStatistics
-from discreet.mechanisms.objective_perturbation import ObjectivePerturbation as ObjectivePerturbation
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample as OnePosteriorSample
-from discreet.mechanisms.one_regression_sample import OneRegressionSample as OneRegressionSample
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
-from discreet.mechanisms.polynomial_statistics import PolynomialStatistics as PolynomialStatistics
-from discreet.mechanisms.profile_bits import OneBitCluster as OneBitCluster
-from discreet.mechanisms.profile_bits import SmoothOneBit as SmoothOneBit
-from discreet.mechanisms.profile_bits import TwoProfileBit as TwoProfileBit
-from discreet.mechanisms.profile_categorical import SmoothCategorical as SmoothCategorical
-from discreet.mechanisms.propose_test_release import ProposeTestRelease as ProposeTestRelease
-from discreet.mechanisms.randomised_response import RandomizedResponse as RandomizedResponse
-from discreet.mechanisms.regression_draw import ConcentratedRegression as ConcentratedRegression
-from discreet.mechanisms.regression_draw import DiffusedRegression as DiffusedRegression
-from discreet.mechanisms.regression_draw import DirectRegression as DirectRegression
-from discreet.mechanisms.regression_draw import TunedRegression as TunedRegression
-from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate as SampleAndAggregate
-from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian as SmoothSensitivityMedian
-from discreet.mechanisms.statistical_query import StatisticalQuery as StatisticalQuery
+from discreet.line.tiers import privatise_tiers as privatise_tiers
+from discreet.mechanisms.choice.continuous_exponential import ContinuousExponential as ContinuousExponential
+from discreet.mechanisms.choice.exponential import Exponential as Exponential
+from discreet.mechanisms.choice.noisy_max import ReportNoisyMax as ReportNoisyMax
+from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+from discreet.mechanisms.local.kary_randomised_response import (
+    KaryRandomizedResponse as KaryRandomizedResponse,
+)
+from discreet.mechanisms.local.profile_bits import OneBitCluster as OneBitCluster
+from discreet.mechanisms.local.profile_bits import SmoothOneBit as SmoothOneBit
+from discreet.mechanisms.local.profile_bits import TwoProfileBit as TwoProfileBit
+from discreet.mechanisms.local.profile_categorical import SmoothCategorical as SmoothCategorical
+from discreet.mechanisms.local.randomised_response import RandomizedResponse as RandomizedResponse
+from discreet.mechanisms.noise.gaussian import DiscreteGaussian as DiscreteGaussian
+from discreet.mechanisms.noise.gaussian import Gaussian as Gaussian
+from discreet.mechanisms.noise.laplace import DiscreteLaplace as DiscreteLaplace
+from discreet.mechanisms.noise.laplace import Laplace as Laplace
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior as ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior as DiffusedPosterior
+from discreet.mechanisms.posterior.direct import DirectPosterior as DirectPosterior
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample as OnePosteriorSample
+from discreet.mechanisms.posterior.statistical_query import StatisticalQuery as StatisticalQuery
+from discreet.mechanisms.regression.adassp import AdaSSP as AdaSSP
+from discreet.mechanisms.regression.draws import ConcentratedRegression as ConcentratedRegression
+from discreet.mechanisms.regression.draws import DiffusedRegression as DiffusedRegression
+from discreet.mechanisms.regression.draws import DirectRegression as DirectRegression
+from discreet.mechanisms.regression.draws import TunedRegression as TunedRegression
+from discreet.mechanisms.regression.objective_perturbation import (
+    ObjectivePerturbation as ObjectivePerturbation,
+)
+from discreet.mechanisms.regression.one_sample import OneRegressionSample as OneRegressionSample
+from discreet.mechanisms.regression.polynomial_statistics import PolynomialStatistics as PolynomialStatistics
+from discreet.mechanisms.sensitivity.propose_test_release import ProposeTestRelease as ProposeTestRelease
+from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate as SampleAndAggregate
+from discreet.mechanisms.sensitivity.smooth_sensitivity import (
+    SmoothSensitivityMedian as SmoothSensitivityMedian,
+)
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts as NoisyCounts
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics as NoisyStatistics
 from discreet.models.bayes_net import BayesianNetwork as BayesianNetwork
 from discreet.models.generalized_linear import BayesianLogisticRegression as BayesianLogisticRegression
 from discreet.models.generalized_linear import GeneralizedLinear as GeneralizedLinear
@@ -60,31 +67,31 @@ from discreet.planning import plan as plan
 from discreet.planning import predict as predict
 from discreet.planning import public_records_for as public_records_for
 from discreet.planning import split as split
+from discreet.privacy.accounting.composition import compose as compose
+from discreet.privacy.accounting.composition import parallel as parallel
+from discreet.privacy.accounting.filters import Filter as Filter
+from discreet.privacy.accounting.filters import Overspent as Overspent
 from discreet.privacy.bounded_loss import ApproxDP as ApproxDP
 from discreet.privacy.bounded_loss import BoundedRange as BoundedRange
 from discreet.privacy.bounded_loss import MixedRange as MixedRange
 from discreet.privacy.bounded_loss import PureDP as PureDP
-from discreet.privacy.composition import compose as compose
-from discreet.privacy.composition import parallel as parallel
 from discreet.privacy.divergence_bounds import GaussianDP as GaussianDP
 from discreet.privacy.divergence_bounds import RenyiDP as RenyiDP
 from discreet.privacy.divergence_bounds import ZeroCDP as ZeroCDP
-from discreet.privacy.filters import Filter as Filter
-from discreet.privacy.filters import Overspent as Overspent
 from discreet.privacy.guarantee import ADD_REMOVE as ADD_REMOVE
 from discreet.privacy.guarantee import SUBSTITUTE as SUBSTITUTE
 from discreet.privacy.guarantee import Guarantee as Guarantee
 from discreet.privacy.guarantee import NotProved as NotProved
 from discreet.privacy.guarantee import Relation as Relation
 from discreet.privacy.guarantee import Unreachable as Unreachable
-from discreet.privacy.profiles import ProfileGraph as ProfileGraph
+from discreet.privacy.profile_graph import ProfileGraph as ProfileGraph
 from discreet.privatise import privatise as privatise
-from discreet.receipts import LedgerError as LedgerError
-from discreet.release import Release as Release
+from discreet.release.receipt import LedgerError as LedgerError
+from discreet.release.release import Release as Release
 from discreet.sampling.source import SeededSource as SeededSource
 from discreet.sampling.source import SystemSource as SystemSource
-from discreet.tables.columns import col as col
-from discreet.tables.columns import constant as constant
+from discreet.tables.derived.columns import col as col
+from discreet.tables.derived.columns import constant as constant
 from discreet.tables.errors import TableError as TableError
 from discreet.tables.schema import Binary as Binary
 from discreet.tables.schema import Bounded as Bounded
@@ -93,6 +100,5 @@ from discreet.tables.schema import Count as Count
 from discreet.tables.schema import Label as Label
 from discreet.tables.schema import Schema as Schema
 from discreet.tables.table import Table as Table
-from discreet.tiers import privatise_tiers as privatise_tiers
 
 __version__: str

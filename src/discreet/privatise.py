@@ -9,19 +9,19 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
-from discreet.inference.draws import released
 from discreet.line.after_charge import ChargeKept, Interrupted, release_once
 from discreet.line.forms import one_release
 from discreet.mechanisms.calibration import shared
 from discreet.mechanisms.registry import MECHANISMS, OF_COUNTS, OF_FAMILIES, OF_REGRESSIONS
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.privacy.filters import Overspent
-from discreet.privacy.grouping import per_row
+from discreet.posteriors.draws import released
+from discreet.privacy.accounting.filters import Overspent
+from discreet.privacy.group_privacy import per_row
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved
-from discreet.privacy.serial import to_json
-from discreet.receipts import LedgerError
-from discreet.release_json import canonical, plain
+from discreet.privacy.json import to_json
+from discreet.release.json import canonical, plain
+from discreet.release.receipt import LedgerError
 from discreet.statistics import bounded
 from discreet.statistics.ranges import refuse_narrow
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Family
     from discreet.ledger import Ledger, Receipt
-    from discreet.release import Release
+    from discreet.release.release import Release
     from discreet.sampling.source import Source
     from discreet.statistics import BoundedStatistic
-    from discreet.statistics.counted import Counted
+    from discreet.statistics.exact_value import Counted
     from discreet.tables.table import Table
 
 __all__ = ["ChargeKept", "Interrupted", "pay", "privatise"]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from discreet.mechanisms.diffusion import OrnsteinUhlenbeck, TieredGaussian
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.privacy.guarantees import ApproxDP, GaussianDP
+from discreet.mechanisms.noise.gaussian import Gaussian
+from discreet.mechanisms.noise.ornstein_uhlenbeck import OrnsteinUhlenbeck, TieredGaussian
+from discreet.privacy.kinds import ApproxDP, GaussianDP
 from discreet.sampling.source import SeededSource
 
 D2 = json.loads((Path(__file__).parents[1] / "reference" / "D2_coupling_iteration_ou.json").read_text())
@@ -93,13 +93,13 @@ def test_tiers_far_apart_are_decided_exactly_and_agree_with_ball_arithmetic(monk
     """A chain in doubles is the chain in balls on the same bits, also where σ is 2^18 times the innermost."""
     made = TieredGaussian(1, (1.0, 1.5, 2.0**18))
     fast = made.releases(0.3, 60, SeededSource(8))
-    monkeypatch.setattr("discreet.mechanisms.diffusion.DOUBT", 1.0)  # leave nothing to doubles
+    monkeypatch.setattr("discreet.mechanisms.noise.ornstein_uhlenbeck.DOUBT", 1.0)  # leave nothing to doubles
     assert (fast == made.releases(0.3, 60, SeededSource(8))).all()
 
 
 def test_tiers_of_one_chain_share_the_bits_that_are_read_late(monkeypatch):
     """Fresh bits for each tier would be noise that is not in the chain: all ones leave all to them."""
-    monkeypatch.setattr("discreet.mechanisms.diffusion.DOUBT", 1.0)
+    monkeypatch.setattr("discreet.mechanisms.noise.ornstein_uhlenbeck.DOUBT", 1.0)
     made = TieredGaussian(1, (1.0, 1.0 + 2.0**-40))
 
     class Edge:

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from discreet.privacy.couplings import GaussianShift, LaplaceShift, TwoSteps, two_steps
+from discreet.privacy.amplification.couplings import GaussianShift, LaplaceShift, TwoSteps, two_steps
+from discreet.privacy.amplification.iteration import Step, geometric, iterate, published_iteration
+from discreet.privacy.amplification.noisy_sgd import NoisySGD
 from discreet.privacy.guarantee import NotProved
-from discreet.privacy.iteration import Step, geometric, iterate, published_iteration
-from discreet.privacy.noisy_sgd import NoisySGD
-from discreet.privacy.serial import from_json, to_json
+from discreet.privacy.json import from_json, to_json
 
 D2 = json.loads((Path(__file__).parents[1] / "reference" / "D2_coupling_iteration_ou.json").read_text())
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from discreet.privacy.amplification import (
+from discreet.privacy.amplification.mixing import (
     Dobrushin,
     DobrushinAt,
     Doeblin,
@@ -27,7 +27,7 @@ from discreet.privacy.amplification import (
     push,
     ultra_mixing,
 )
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.kinds import ApproxDP
 
 D1 = json.loads((Path(__file__).parents[1] / "reference" / "D1_mixing_amplification.json").read_text())
 KERNELS = {

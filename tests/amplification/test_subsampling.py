@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.privacy.amplification.subsampling import subsampled, subsampled_gaussian
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP
-from discreet.privacy.serial import from_json, to_json
-from discreet.privacy.subsampling import subsampled, subsampled_gaussian
+from discreet.privacy.json import from_json, to_json
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP
 
 GAUSS = GaussianDP(1.0, relation=ADD_REMOVE)
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from discreet.mechanisms.laplace import default_grid
-from discreet.mechanisms.noisy_projected_sgd import NoisyProjectedSGD, permutation, rounding
-from discreet.mechanisms.sgd_losses import Loss, clipped, logistic_loss, ridge_loss
-from discreet.privacy.guarantees import ApproxDP, GaussianDP
+from discreet.mechanisms.noise.laplace import default_grid
+from discreet.mechanisms.sgd.losses import Loss, clipped, logistic_loss, ridge_loss
+from discreet.mechanisms.sgd.noisy_projected_sgd import NoisyProjectedSGD, permutation, rounding
+from discreet.privacy.kinds import ApproxDP, GaussianDP
 from discreet.sampling import exact
 from discreet.sampling.source import SeededSource
 

@@ -18,8 +18,8 @@ import numpy as np
 import discreet as dc
 from discreet import report
 from discreet.ledger import Ledger
-from discreet.release_json import canonical, release_to_json
-from discreet.statistics.counted import Counted
+from discreet.release.json import canonical, release_to_json
+from discreet.statistics.exact_value import Counted
 from discreet.tables.schema import Binary, Schema
 
 PRICE = Fraction(1, 1000)

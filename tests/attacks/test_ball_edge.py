@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.datasets import adult
-from discreet.experiments.glm_data import ANSWERS
+from discreet.experiments.regression.data import ANSWERS
 from discreet.families.records import Ball, tight
 from discreet.learn import LinearRegression, LogisticRegression
-from discreet.mechanisms.sgd_losses import clipped, logistic_loss
+from discreet.mechanisms.sgd.losses import clipped, logistic_loss
 from discreet.models.design import Feature
 from discreet.models.regression_records import rows_of
 from discreet.models.signed_moments import moment_ball, signed_moments
 from discreet.statistics import bounded
-from discreet.statistics.compiled import to_ball
+from discreet.statistics.kernel import to_ball
 from discreet.tables.table import Table
 
 pytestmark = [

@@ -11,11 +11,15 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from discreet.privacy.composition import compose
+from discreet.privacy.accounting.composition import compose
+from discreet.privacy.amplification.sampled_law import sampled_laws
+from discreet.privacy.amplification.subsampling import (
+    SampledGaussianCurve,
+    SampledGaussianProfile,
+    subsampled_gaussian,
+)
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import GaussianDP, PureDP
-from discreet.privacy.sampled_law import sampled_laws
-from discreet.privacy.subsampling import SampledGaussianCurve, SampledGaussianProfile, subsampled_gaussian
+from discreet.privacy.kinds import GaussianDP, PureDP
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.inference.naive_bayes import exact
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.posteriors.counts.naive_bayes import exact
 
 SCHEMA = {"y": dc.Categories(["a", "b", "c"], unknown="c"), "x": dc.Binary(true=1)}
 

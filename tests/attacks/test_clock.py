@@ -11,16 +11,17 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet import chains
 from discreet.ledger import Ledger, store
+from discreet.line import chains
+from discreet.line.tiers import privatise_tiers
 from discreet.mcmc.barker import Barker
 from discreet.mcmc.proposals import SimplexWalk
 from discreet.mcmc.target import SimplexTarget
-from discreet.mechanisms import certified_minimum, objective_perturbation
+from discreet.mechanisms.regression import objective_perturbation
+from discreet.mechanisms.regression.samplers import certified_minimum
 from discreet.models.design import Feature
 from discreet.models.regression_values import VALUES
 from discreet.sampling.source import SeededSource
-from discreet.tiers import privatise_tiers
 
 START = datetime(2031, 5, 4, 3, 2, 1, 987654, tzinfo=UTC)
 TIME = re.compile(rb"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*")

@@ -13,9 +13,9 @@ from scipy.special import betainc, gammaln
 from scipy.stats import chi2, kstest
 
 from discreet.families.dirichlet_categorical import DirichletCategorical
-from discreet.inference.nested_counts import NoisyTable, Problem, draw
-from discreet.inference.noise_aware_dirichlet import counts_behind
-from discreet.inference.noise_aware_noise import KINDS, NoiseLaw
+from discreet.posteriors.counts.dirichlet import counts_behind
+from discreet.posteriors.counts.nested_counts import NoisyTable, Problem, draw
+from discreet.posteriors.noise_law import KINDS, NoiseLaw
 
 DRAWS = 2000
 LEVEL = 1e-6  # of each test of one setting

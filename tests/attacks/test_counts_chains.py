@@ -9,13 +9,14 @@ import itertools
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.inference import bayes_net, mixture
-from discreet.inference.noise_aware_noise import KINDS
-from discreet.mechanisms.noisy_cells import NoisyCells
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
+from discreet.posteriors.mixture import read as mixture
+from discreet.posteriors.network import read as bayes_net
+from discreet.posteriors.noise_law import KINDS
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 
 EDGES = [[("a", "b")], [("a", "c"), ("b", "c")], [("a", "b"), ("b", "c")]]
 MOST = 8  # records that are enumerated where n is private

@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from discreet.inference import bayes_net, mixture, naive_bayes
-from discreet.inference.hmm import fit as fit_states
-from discreet.inference.hmm_noise import log_f, noise_table
-from discreet.inference.noise_aware_noise import KINDS, NoiseLaw
-from discreet.mechanisms.noisy_cells import NoisyCells
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.mixture import Mixture
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.posteriors.counts import naive_bayes
+from discreet.posteriors.hidden_markov.fit import fit as fit_states
+from discreet.posteriors.hidden_markov.noisy_count_law import log_f, noise_table
+from discreet.posteriors.mixture import read as mixture
+from discreet.posteriors.network import read as bayes_net
+from discreet.posteriors.noise_law import KINDS, NoiseLaw
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 
 SCALES = [1 / 400, 1e-4, 1e-6]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.statistics.counts import counts
-from discreet.tables.csv_file import CsvFile
-from discreet.tables.csv_kernel import LONGEST
 from discreet.tables.errors import TableError
+from discreet.tables.opening.csv_file import CsvFile
+from discreet.tables.opening.csv_kernel import LONGEST
 from discreet.tables.schema import Binary, Bounded, Categories
 from discreet.tables.table import Table
 

@@ -11,22 +11,22 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet import chains
 from discreet.learn import LinearRegression, LogisticRegression
 from discreet.learn.one_vs_rest import answers
 from discreet.ledger import Ledger, LedgerError
+from discreet.line import chains
 from discreet.line.after_charge import Withheld
-from discreet.local import release_observations
+from discreet.line.local import release_observations
+from discreet.line.tiers import privatise_tiers
 from discreet.mcmc.barker import Barker
 from discreet.mcmc.proposals import SimplexWalk
 from discreet.mcmc.target import SimplexTarget
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
-from discreet.mechanisms.objective_perturbation import ObjectivePerturbation
-from discreet.mechanisms.profile import ProfileMechanism
-from discreet.mechanisms.profile_categorical import SmoothCategorical
-from discreet.mechanisms.tiered_statistics import TieredStatistics
+from discreet.mechanisms.local.profile_base import ProfileMechanism
+from discreet.mechanisms.local.profile_categorical import SmoothCategorical
+from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.statistics.tiered_statistics import TieredStatistics
 from discreet.tables.errors import TableError, blindly, guarded
-from discreet.tiers import privatise_tiers
 
 CANARY = "canary-48213"
 FRAME = pd.DataFrame({"smoker": [True, False, False] * 40, "ward": ["A", "B", "A"] * 40})

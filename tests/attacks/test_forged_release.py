@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli import app
 from discreet.ledger import Ledger, TamperedError
-from discreet.release import BrokenRelease, Release
-from discreet.release_files import refuse_other_certificate
-from discreet.release_json import digest, release_arguments
-from discreet.tiers import privatise_tiers
+from discreet.line.tiers import privatise_tiers
+from discreet.release.folder import refuse_other_certificate
+from discreet.release.json import digest, release_arguments
+from discreet.release.release import BrokenRelease, Release
 
 FRAME = pd.DataFrame({"smoker": [True, False, False] * 40})
 

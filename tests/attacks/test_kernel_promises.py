@@ -13,9 +13,9 @@ from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk
 from discreet.mcmc.simplex import truncated_simplex
 from discreet.mcmc.target import CellTarget
-from discreet.privacy.composition import compose, repeat
-from discreet.privacy.guarantees import BoundedRange, MixedRange, PureDP
-from discreet.privacy.serial import from_json, to_json
+from discreet.privacy.accounting.composition import compose, repeat
+from discreet.privacy.json import from_json, to_json
+from discreet.privacy.kinds import BoundedRange, MixedRange, PureDP
 from discreet.sampling import exact
 from discreet.sampling.source import SeededSource
 

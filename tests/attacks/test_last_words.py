@@ -57,9 +57,9 @@ MOMENTS = {
     "before the charge": ("discreet.privatise.pay", "before"),
     "after the charge": ("discreet.privatise.pay", "after"),
     "after the draw": ("discreet.privatise.privatise", "after"),
-    "during the record": ("discreet.release_files.release_to_json", "after"),
-    "during the report": ("discreet.release_files._report", "before"),
-    "while it is shown": ("discreet.cli.release.summary", "after"),
+    "during the record": ("discreet.release.folder.release_to_json", "after"),
+    "during the report": ("discreet.release.folder._report", "before"),
+    "while it is shown": ("discreet.cli.printed.release.summary", "after"),
 }
 
 
@@ -132,14 +132,14 @@ def test_ctrl_c_cannot_stop_the_record(interrupted, run, budget):
 
 SLOW = """
 import sys, time
-import discreet.release_files
+import discreet.release.folder
 from discreet.cli import main
 
 def slow(*args):
     print("slow", file=sys.stderr, flush=True)
     while True: time.sleep(0.01)
 
-discreet.release_files._posterior = discreet.release_files._report = slow
+discreet.release.folder._posterior = discreet.release.folder._report = slow
 main()
 """
 
@@ -179,7 +179,7 @@ def test_ctrl_c_after_the_last_word_changes_nothing(home, run, budget, bare):
 
 
 def test_a_reading_that_fails_when_shown_does_not_unsave_the_release(home, run, budget, monkeypatch):
-    monkeypatch.setattr("discreet.cli.release.summary", lambda _: 1 / 0)
+    monkeypatch.setattr("discreet.cli.printed.release.summary", lambda _: 1 / 0)
     done = run(*OUT, "--json")
     assert done.code == 0
     assert json.loads(done.out)["shown"] is False

@@ -11,8 +11,8 @@ import pytest
 import discreet as dc
 from discreet import place
 from discreet.ledger import Ledger, LedgerError, TamperedError
-from discreet.mcmc.checkpoint import Checkpoint, CheckpointError
-from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError
+from discreet.privacy.kinds import ApproxDP, PureDP
 from discreet.privacy.relation import Relation
 
 
@@ -50,7 +50,7 @@ def test_symbolic_links_lead_to_one_log(tmp_path):
 CHARGED = """
 import sys
 from discreet.ledger import Ledger, LedgerError
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 try:
     Ledger.open(sys.argv[1], PureDP(1)).charge(PureDP(0.5))
     print("charged")

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from discreet.mechanisms.noisy_projected_sgd import NoisyProjectedSGD
-from discreet.mechanisms.sgd_losses import Loss, logistic_loss, ridge_loss
-from discreet.privacy.guarantees import ApproxDP
+from discreet.mechanisms.sgd.losses import Loss, logistic_loss, ridge_loss
+from discreet.mechanisms.sgd.noisy_projected_sgd import NoisyProjectedSGD
+from discreet.privacy.kinds import ApproxDP
 
 SETTING = {"n": 50, "dimension": 2, "target": ApproxDP(1, 1e-5)}
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet import chains
 from discreet.ledger import Ledger
+from discreet.line import chains
 from discreet.place import ROOM, new_file, new_folder
-from discreet.privacy.guarantees import PureDP
-from discreet.release import Release
+from discreet.privacy.kinds import PureDP
+from discreet.release.release import Release
 
 from .conftest import FIT
 
@@ -180,7 +180,7 @@ def full(*_):
 
 def test_a_record_that_cannot_be_written_is_not_lost(run, home, budget, monkeypatch):
     with monkeypatch.context() as disk:
-        disk.setattr("discreet.release_files._write_json", full)
+        disk.setattr("discreet.release.folder._write_json", full)
         done = run(*FIT, "--out", "r")
     assert done.code == 3
     assert "no space left on device" in done.err
@@ -201,7 +201,7 @@ def test_observations_that_cannot_be_written_are_not_lost(run, home, graph, monk
 
 
 def test_an_extra_that_breaks_is_found_before_the_charge(run, home, budget, monkeypatch):
-    monkeypatch.setattr("discreet.inference.inference_data._arviz", lambda: 1 / 0)
+    monkeypatch.setattr("discreet.posteriors.inference_data._arviz", lambda: 1 / 0)
     assert run(*FIT, "--out", "r").code == 0
     assert sorted(p.name for p in (home / "r").iterdir()) == [
         "certificate.json", "release.json", "report.html",
@@ -213,8 +213,8 @@ def test_an_extra_that_breaks_is_found_before_the_charge(run, home, budget, monk
 
 def forged(folder, change):
     """Change the record and recompute every hash, as somebody would who knows how."""
-    from discreet.release_files import _file_digest
-    from discreet.release_json import digest
+    from discreet.release.folder import _file_digest
+    from discreet.release.json import digest
 
     record = json.loads((folder / "release.json").read_text())
     change(record["release"])

@@ -17,13 +17,13 @@ from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
-from discreet.mcmc.plan import Plan
 from discreet.mcmc.proposals import SimplexWalk
-from discreet.mcmc.run import run
+from discreet.mcmc.running.plan import Plan
+from discreet.mcmc.running.run import run
 from discreet.mcmc.target import SimplexTarget
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import SeededSource
 
 TARGET = ApproxDP(1, 1e-6, relation=ADD_REMOVE)

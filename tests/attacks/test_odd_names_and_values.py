@@ -12,9 +12,9 @@ from pyarrow import dataset
 from pyarrow import parquet as pq
 
 import discreet as dc
-from discreet.statistics.aggregates import bounded
+from discreet.statistics.bounded_statistic import bounded
 from discreet.statistics.counts import counts
-from discreet.tables.columns import col
+from discreet.tables.derived.columns import col
 from discreet.tables.schema import Binary, Bounded, Categories, Count
 from discreet.tables.table import Table
 
@@ -329,8 +329,8 @@ def test_postgres(postgres_url):
 
 def test_one_long_observation_takes_no_room_of_others():
     """A column of 10^5 rows and one text of 10^6 letters was an array of 4·10^11 bytes."""
-    from discreet.local import _places
-    from discreet.tables.observations import column_reader
+    from discreet.line.local import _places
+    from discreet.tables.opening.observations import column_reader
 
     frame = pa.table({"level": [*["low"] * 99_999, HUGE], "role": ["a\0"] * 50_000 + ["a"] * 50_000})
     found = column_reader(frame, ("level", "role"))()

@@ -8,10 +8,10 @@ import pytest
 from pyarrow import csv, parquet
 
 from discreet.ledger import Ledger
-from discreet.local import release_observations
-from discreet.mechanisms.profile_categorical import SmoothCategorical
-from discreet.privacy.guarantees import PureDP
-from discreet.privacy.profiles import ProfileGraph
+from discreet.line.local import release_observations
+from discreet.mechanisms.local.profile_categorical import SmoothCategorical
+from discreet.privacy.kinds import PureDP
+from discreet.privacy.profile_graph import ProfileGraph
 from discreet.sampling.source import SeededSource
 
 ROWS = 400

@@ -15,19 +15,18 @@ import pytest
 from sqlalchemy import create_engine, text
 
 import discreet as dc
-from discreet import chains
 from discreet.learn import LinearRegression, LogisticRegression
 from discreet.ledger import Ledger, LedgerError, TamperedError
 from discreet.ledger.schema import located
-from discreet.line import after_charge
-from discreet.local import release_observations
+from discreet.line import after_charge, chains
+from discreet.line.local import release_observations
+from discreet.line.tiers import privatise_tiers
 from discreet.mcmc.barker import Barker
-from discreet.mcmc.checkpoint import Checkpoint
 from discreet.mcmc.proposals import SimplexWalk
+from discreet.mcmc.running.checkpoint import Checkpoint
 from discreet.mcmc.target import SimplexTarget
-from discreet.mechanisms.profile_categorical import SmoothCategorical
-from discreet.release_json import canonical, release_to_json
-from discreet.tiers import privatise_tiers
+from discreet.mechanisms.local.profile_categorical import SmoothCategorical
+from discreet.release.json import canonical, release_to_json
 
 FRAME = pd.DataFrame({"smoker": [True, False, False] * 40, "ward": ["A", "B", "A"] * 40})
 SCHEMA = {"smoker": dc.Binary(), "ward": dc.Categories(["A", "B"], unknown="B")}

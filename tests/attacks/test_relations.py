@@ -13,17 +13,17 @@ import discreet as dc
 from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
 from discreet.ledger.amounts import promise_words
-from discreet.local import release_observations
+from discreet.line.local import release_observations
 from discreet.mcmc.target import SimplexTarget
-from discreet.mechanisms.profile_categorical import SmoothCategorical
+from discreet.mechanisms.local.profile_categorical import SmoothCategorical
 from discreet.models.naive_bayes import NaiveBayes
-from discreet.privacy.composition import Composition, Worst, compose, parallel, repeat
-from discreet.privacy.filters import filter_for
+from discreet.privacy.accounting.composition import Composition, Worst, compose, parallel, repeat
+from discreet.privacy.accounting.filters import filter_for
+from discreet.privacy.amplification.subsampling import subsampled
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, MixedRelations, NotProved, Relation
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privacy.profiles import ProfileGraph
-from discreet.privacy.serial import from_json, to_json
-from discreet.privacy.subsampling import subsampled
+from discreet.privacy.json import from_json, to_json
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.profile_graph import ProfileGraph
 from discreet.privacy.words import in_words
 
 LAWS = {

@@ -21,9 +21,9 @@ from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.inference.noise_aware_likelihood import Likelihood
-from discreet.inference.noise_aware_scalar import read
-from discreet.mechanisms.noisy_release import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.posteriors.scalar.likelihood import Likelihood
+from discreet.posteriors.scalar.read import read
 
 KINDS = ("discrete_laplace", "discrete_gaussian", "laplace", "gaussian")
 LEVELS = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
@@ -426,8 +426,8 @@ def test_many_sizes_under_one_integral_are_the_sum_of_each(kind):
 
 
 def test_a_law_that_is_none_is_an_error():
-    from discreet.inference import noise_aware_table
-    from discreet.inference.noise_aware_records import Trial
+    from discreet.posteriors.scalar import table as noise_aware_table
+    from discreet.posteriors.scalar.record_law import Trial
 
     class Leaking(Trial):
         def ends(self, theta):

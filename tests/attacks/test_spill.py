@@ -12,14 +12,14 @@ import duckdb
 import pytest
 
 from discreet.tables import spill
+from discreet.tables.opening.sources import open_source
 from discreet.tables.schema import Schema
-from discreet.tables.sources import open_source
 from discreet.tables.table import Table
 
 # More rows than the memory that the engine may use, read until somebody kills the process
 KILLED = """
 import os, sys
-from discreet.tables.sources import open_source
+from discreet.tables.opening.sources import open_source
 
 os.umask(0)
 source = open_source(sys.argv[1], sys.argv[2] or None, ("x",))

@@ -17,7 +17,7 @@ PACKAGE = Path(discreet.__file__).parent
 # shift, in one file, is compiled with log_gain, of another, inside it: ln η(1) − ln η(3) at 1/b = 1
 SCRIPT = """
 import sys, numpy as np
-from discreet.inference.bayes_net_exchange import shift
+from discreet.posteriors.network.exchange_kernel import shift
 print(shift(0, 2.0, np.array([3.0]), 1.0, False), sum(shift.stats.cache_hits.values()))
 """
 
@@ -45,7 +45,7 @@ def run(copy, **environment):
 def test_a_caller_follows_its_callee_in_another_file(copy):
     assert run(copy) == (2.0, 0)
     assert run(copy) == (2.0, 1)  # from the cache
-    callee = copy / "inference" / "bayes_net_kernel.py"
+    callee = copy / "posteriors" / "network" / "kernel.py"
     text = callee.read_text()
     assert text.count("return sharpness * (abs") == 1
     callee.write_text(text.replace("return sharpness * (abs", "return 5.0 * sharpness * (abs"))

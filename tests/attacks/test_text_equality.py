@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.statistics.counts import counts
-from discreet.tables.columns import col
+from discreet.tables.derived.columns import col
 from discreet.tables.schema import Binary, Bounded, Categories
 from discreet.tables.table import Table
 

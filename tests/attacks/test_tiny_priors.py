@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from discreet.families.dirichlet_categorical import DirichletCategorical
-from discreet.inference import bayes_net, naive_bayes
-from discreet.inference.noise_aware_dirichlet import CountDraws
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.posteriors.counts import naive_bayes
+from discreet.posteriors.counts.dirichlet import CountDraws
+from discreet.posteriors.network import read as bayes_net
 from discreet.sampling.source import SeededSource
 
 DRAWS, PRIOR = 2000, 1e-3

@@ -11,16 +11,16 @@ import warnings
 import numpy as np
 import pytest
 
-from discreet.cli.reading import cautions as told
+from discreet.cli.printed.cautions import cautions as told
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
-from discreet.inference.cautions import cautions, judged, misfit
-from discreet.inference.noise_aware import Diagnostics
-from discreet.inference.noise_aware_normal_chains import Plan
-from discreet.inference.noise_aware_regression import Design
-from discreet.mechanisms.noisy_release import NoisyRelease
-from discreet.privacy.guarantees import PureDP
+from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.posteriors.base import Diagnostics
+from discreet.posteriors.cautions import cautions, judged, misfit
+from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.linear_regression import Design
+from discreet.privacy.kinds import PureDP
 
 
 def released(model, rows, scale, *, noise="laplace", private=False, seed=0):
@@ -89,7 +89,7 @@ def test_a_column_of_zeros_and_ones_and_a_constant_are_no_matter(declared):
 
 def test_columns_of_very_different_sizes_are_read_by_another_law_where_chains_do_not_meet(monkeypatch):
     """IQ and score as they are, beside a 1: before, 4.4 deviations off at R-hat 1.7, and nothing said."""
-    monkeypatch.setattr("discreet.inference.noise_aware_moments.ROUNDS", 1)  # more would not do either
+    monkeypatch.setattr("discreet.posteriors.normal.moments.ROUNDS", 1)  # more would not do either
     rows = kids() * [1, 1, 50, 70] + [0, 0, 100, 80]
     model = BayesianLinearRegression([0] * 3, (0.01 * np.eye(3)).tolist(), 2, 300, radius=220)
     release = released(model, rows, 1e-6)

@@ -7,13 +7,18 @@ import numba
 import numpy as np
 import pytest
 
-from discreet.mechanisms.clipped_mean import ClippedMean
-from discreet.mechanisms.noisy_projected_sgd import NoisyProjectedSGD
-from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
-from discreet.mechanisms.sgd_losses import Loss
-from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian
-from discreet.mechanisms.statistical_query import GaussianQuery, LaplaceQuery, StatisticalQuery, query_model
-from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroCDP
+from discreet.mechanisms.noise.clipped_mean import ClippedMean
+from discreet.mechanisms.posterior.statistical_query import (
+    GaussianQuery,
+    LaplaceQuery,
+    StatisticalQuery,
+    query_model,
+)
+from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate
+from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian
+from discreet.mechanisms.sgd.losses import Loss
+from discreet.mechanisms.sgd.noisy_projected_sgd import NoisyProjectedSGD
+from discreet.privacy.kinds import ApproxDP, PureDP, ZeroCDP
 from discreet.sampling.source import SeededSource
 
 CANARY = "otter-7731"
@@ -87,7 +92,7 @@ def failing_record(error):
 
 
 def queries(query):
-    from discreet.mechanisms.diffused import DiffusedPosterior
+    from discreet.mechanisms.posterior.diffused import DiffusedPosterior
 
     draw = DiffusedPosterior(query_model(6, 12), n=5, r=0.5)
     return (

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from discreet.certificate_words import certificate_text
 from discreet.ledger import Ledger, LedgerError
-from discreet.privacy.guarantees import PureDP
-from discreet.release import Release
+from discreet.privacy.kinds import PureDP
+from discreet.release.certificate_text import certificate_text
+from discreet.release.release import Release
 from discreet.shown import address, cell, visible, without_secrets
-from discreet.tables.sources import open_source
+from discreet.tables.opening.sources import open_source
 
 from .conftest import FIT
 

@@ -12,13 +12,13 @@ from discreet.audit.registry import CASES
 from discreet.audit.twins.float import gamma_reaches, laplace_reaches
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.mcmc.registry import KERNELS
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.median import Interval, SortedSample
-from discreet.mechanisms.posterior import simulate
+from discreet.mechanisms.noise.laplace import Laplace
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.mechanisms.posterior.draw import simulate
 from discreet.mechanisms.registry import MECHANISMS
+from discreet.mechanisms.sensitivity.median import Interval, SortedSample
 from discreet.sampling.source import SeededSource
 
 EPSILONS = np.linspace(0, 3, 13)
@@ -180,7 +180,7 @@ def test_brute_force_sensitivities_agree_with_the_mechanisms():
 def test_batched_sample_and_aggregate_has_the_law_of_its_release():
     # Two-sample comparison of P(y ≥ ½) at 4 standard errors: fails by chance with probability 6e-5.
     from discreet.audit.cases.median import block_maximum, clipped_quarters, sample_and_aggregate_runs
-    from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
+    from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate
 
     mechanism, data = SampleAndAggregate(block_maximum, 2, clipped_quarters()), (1.0, 1.0, 0.0, 0.0)
     source = SeededSource(11)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.privacy.guarantees import BoundedRange, GaussianDP, PureDP
+from discreet.privacy.kinds import BoundedRange, GaussianDP, PureDP
 
 ORDERS = 1 + np.geomspace(1e-4, 100, 60)
 ROUNDING = 1e-9

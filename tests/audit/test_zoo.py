@@ -13,7 +13,7 @@ from discreet.audit.twins.float import float_laplace, gamma_reaches, laplace_rea
 from discreet.audit.twins.registry import TWINS
 from discreet.mcmc.registry import KERNELS
 from discreet.mechanisms.registry import MECHANISMS
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 
 case = cache(lambda name: TWINS[name].case())

@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.cli import app
 from discreet.ledger import Ledger
 from discreet.privatise import privatise
-from discreet.release import Release
+from discreet.release.release import Release
 from discreet.tables.table import Table
 
 pytestmark = [

@@ -15,7 +15,7 @@ from pyarrow import parquet as pq
 
 import discreet as dc
 from discreet.statistics.counts import counts
-from discreet.tables.columns import col
+from discreet.tables.derived.columns import col
 from discreet.tables.errors import MissingExtra, TableError
 from discreet.tables.schema import Binary, Bounded, Categories, Count
 from discreet.tables.table import Table

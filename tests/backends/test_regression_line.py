@@ -6,7 +6,7 @@ import pytest
 from pyarrow import parquet as pq
 
 import discreet as dc
-from discreet.certificate import certificate_text
+from discreet.release.certificate import certificate_text
 
 pytestmark = [
     # pandas 4 warns of what pyspark 4.0 and Ibis still ask of it; neither is our call

@@ -10,7 +10,7 @@ from pyarrow import parquet as pq
 
 import discreet as dc
 from discreet.statistics.counts import counts
-from discreet.tables.columns import col, constant
+from discreet.tables.derived.columns import col, constant
 from discreet.tables.errors import TableError
 from discreet.tables.schema import Binary, Bounded, Categories, Count, Label
 from discreet.tables.table import Table

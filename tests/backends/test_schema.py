@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet as pq
 
-from discreet.tables.columns import col
+from discreet.tables.derived.columns import col
 from discreet.tables.schema import Binary, Bounded, Categories, Count, Label, Schema
 from discreet.tables.table import Table
 from discreet.tables.template import schema_template

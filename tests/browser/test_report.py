@@ -18,10 +18,10 @@ from discreet.families import (
     DirichletCategorical,
     NormalInverseWishart,
 )
-from discreet.mechanisms.noisy_moments import NoisyMoments
+from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.kinds import ApproxDP
 from discreet.report import LedgerView, ScopeView, report
 
 WIDTHS = (1280, 390)

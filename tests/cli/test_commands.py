@@ -69,7 +69,7 @@ def test_refund_is_refused_once_a_release_exists(run, budget):
 
 def test_refund_gives_back_a_charge_that_was_never_used(run, budget):
     from discreet.ledger import Ledger
-    from discreet.privacy.guarantees import PureDP
+    from discreet.privacy.kinds import PureDP
 
     with Ledger.open(budget) as ledger:
         ledger.charge(PureDP(0.5), charge_id="two")

@@ -2,7 +2,7 @@
 
 import json
 
-from discreet.release import Release
+from discreet.release.release import Release
 
 
 def test_the_demonstration_walks_the_line_and_is_refused_the_second_time(shell, run, home):

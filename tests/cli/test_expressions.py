@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.cli.expressions import MOST_LEVELS, parse
 from discreet.cli.fit import opened_table
-from discreet.cli.job import Job, schema_of
-from discreet.tables.columns import Expression, col, constant
+from discreet.cli.typed.expressions import MOST_LEVELS, parse
+from discreet.cli.typed.job import Job, schema_of
+from discreet.tables.derived.columns import Expression, col, constant
 
 from .conftest import CANARIES, FIT
 

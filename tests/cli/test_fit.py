@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from discreet.ledger import Ledger
-from discreet.release import Release
+from discreet.release.release import Release
 
 from .conftest import CANARIES, FIT, environment
 

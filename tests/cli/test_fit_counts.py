@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.datasets import adult
-from discreet.release import Release
+from discreet.release.release import Release
 
 JOB = """
 data = "{data}"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2_contingency, chisquare
 
-from discreet.local import fresh
-from discreet.mechanisms.profile_categorical import SmoothCategorical
-from discreet.privacy.profiles import ProfileGraph
+from discreet.line.local import fresh
+from discreet.mechanisms.local.profile_categorical import SmoothCategorical
+from discreet.privacy.profile_graph import ProfileGraph
 from discreet.sampling.source import SeededSource
 
 GRAPH = """labels = ["low", "mid", "high"]

@@ -4,8 +4,8 @@ from types import SimpleNamespace as Posterior
 
 import pytest
 
-from discreet.cli.errors import plain
-from discreet.cli.reading import cautions, read_as
+from discreet.cli.printed.cautions import cautions, read_as
+from discreet.cli.printed.errors import plain
 
 
 def _release(reading="noise_aware", **said):

@@ -2,8 +2,8 @@
 
 import json
 
-from discreet.privacy.guarantees import ApproxDP
-from discreet.release import Release
+from discreet.privacy.kinds import ApproxDP
+from discreet.release.release import Release
 
 TIERS = ("--tier", "team=approx:2,1e-6", "--tier", "public=approx:0.5,1e-6")
 WORDS = (

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.cli.errors import plain
-from discreet.cli.words import (
+from discreet.cli.printed.errors import plain
+from discreet.cli.typed.arguments import (
     COUNTED,
     MECHANISMS,
     MODELS,
@@ -23,7 +23,7 @@ from discreet.mechanisms.registry import OF_REGRESSIONS as REGISTERED_OF_REGRESS
 from discreet.models.registry import MODELS as COUNT_MODELS
 from discreet.models.registry import REGRESSIONS as REGISTERED_REGRESSIONS
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privatise import POSTERIORS
 
 

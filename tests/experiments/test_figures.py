@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from discreet.experiments.registry import EXPERIMENTS, find
-from discreet.experiments.thesis_error import errors, simulated
+from discreet.experiments.thesis.error import errors, simulated
 from discreet.sampling.source import SeededSource
 
 REFERENCE = Path(__file__).parents[1] / "reference"

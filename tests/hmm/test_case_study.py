@@ -12,14 +12,15 @@ import pytest
 import discreet as dc
 from discreet.datasets import event_log
 from discreet.datasets.event_log import CHAIN, FEATURES, FILE, GOVERNORATES, MONTHS, STEP, synthetic
-from discreet.experiments import hmm_held_out, hmm_states
-from discreet.experiments.hmm_held_out import Split, model_of
+from discreet.experiments.hidden_markov import held_out as hmm_held_out
+from discreet.experiments.hidden_markov import states as hmm_states
+from discreet.experiments.hidden_markov.held_out import Split, model_of
 from discreet.experiments.registry import EXPERIMENTS
-from discreet.inference.hmm import fit
-from discreet.mechanisms.noisy_counts import NoisyCounts
-from discreet.privacy.guarantees import PureDP
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
+from discreet.posteriors.hidden_markov.fit import fit
+from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
-from discreet.statistics.aggregates import bounded
+from discreet.statistics.bounded_statistic import bounded
 from discreet.tables.schema import Categories, Count
 
 

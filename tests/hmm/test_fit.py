@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from discreet.inference import hmm
-from discreet.inference.hmm_labels import agreement
-from discreet.inference.hmm_posterior import Disagreement, HiddenMarkovPosterior
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.privacy.guarantees import PureDP
+from discreet.posteriors.hidden_markov import fit as hmm
+from discreet.posteriors.hidden_markov.labels import agreement
+from discreet.posteriors.hidden_markov.posterior import Disagreement, HiddenMarkovPosterior
+from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 
 SIZES = {"region": 6, "month": 20, "kind": 4, "side": 3}

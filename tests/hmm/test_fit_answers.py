@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.inference import hmm
-from discreet.inference.hmm_labels import agreement, apart, modal, overlap
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.hidden_markov import fit as hmm
+from discreet.posteriors.hidden_markov.labels import agreement, apart, modal, overlap
 from discreet.sampling.source import SeededSource
 
 MODEL = HiddenMarkov(states=3, chain="r", step="t", features=("x", "y"), sizes=(6, 20, 4, 3))

@@ -12,11 +12,11 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import gamma, poisson
 
-from discreet.inference import hmm
-from discreet.inference.hmm_noise_aware import SIZE_SHAPE
-from discreet.inference.noise_aware_noise import NoiseLaw
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.hidden_markov import fit as hmm
+from discreet.posteriors.hidden_markov.noisy_counts import SIZE_SHAPE
+from discreet.posteriors.noise_law import NoiseLaw
 from discreet.sampling.source import SeededSource
 
 LIMIT = 7.0

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from discreet.inference.hmm_noise_aware import NoisyEmissions, noisy_data
-from discreet.inference.hmm_starts import smoothed, start, tournament
-from discreet.inference.hmm_state import Chain, CountEmissions
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.hidden_markov.chain import Chain, CountEmissions
+from discreet.posteriors.hidden_markov.noisy_counts import NoisyEmissions, noisy_data
+from discreet.posteriors.hidden_markov.starts import smoothed, start, tournament
 from discreet.sampling.source import SeededSource
 
 MODEL = HiddenMarkov(states=8, chain="r", step="t", features=("a", "b"), sizes=(8, 40, 12, 3))

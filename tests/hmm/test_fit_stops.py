@@ -7,13 +7,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from discreet.inference import hmm, hmm_run
-from discreet.inference.cell_posteriors import cell_posterior
-from discreet.inference.hmm_noise_aware import NoisyEmissions
-from discreet.inference.hmm_starts import SWEEPS_OF_STARTS
-from discreet.inference.hmm_state import Chain
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.counts_read import cell_posterior
+from discreet.posteriors.hidden_markov import fit as hmm
+from discreet.posteriors.hidden_markov import run as hmm_run
+from discreet.posteriors.hidden_markov.chain import Chain
+from discreet.posteriors.hidden_markov.noisy_counts import NoisyEmissions
+from discreet.posteriors.hidden_markov.starts import SWEEPS_OF_STARTS
 from discreet.sampling.source import SeededSource
 
 MODEL = HiddenMarkov(states=3, chain="r", step="t", features=("x", "y")).bind(

@@ -5,14 +5,20 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.inference import hmm_sweeps
-from discreet.inference.hmm_blocked import backward, blocked, forward, in_log_space, side_by_side
-from discreet.inference.hmm_collapsed import collapsed
-from discreet.inference.hmm_kernels import CUT, weights
-from discreet.inference.hmm_noise_aware import NoisyData, NoisyEmissions
-from discreet.inference.hmm_state import Chain, CountEmissions
-from discreet.inference.noise_aware_noise import NoiseLaw
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.hidden_markov.chain import Chain, CountEmissions
+from discreet.posteriors.hidden_markov.kernels import sweeps as hmm_sweeps
+from discreet.posteriors.hidden_markov.kernels.path_blocked import (
+    backward,
+    blocked,
+    forward,
+    in_log_space,
+    side_by_side,
+)
+from discreet.posteriors.hidden_markov.kernels.path_collapsed import collapsed
+from discreet.posteriors.hidden_markov.kernels.scores import CUT, weights
+from discreet.posteriors.hidden_markov.noisy_counts import NoisyData, NoisyEmissions
+from discreet.posteriors.noise_law import NoiseLaw
 
 
 def conditional(lik, z, cell, alpha):

@@ -7,10 +7,10 @@ alarm once in 2e4 runs of a test), with the variance of means from 50 batches; a
 import numpy as np
 import pytest
 
-from discreet.inference.hmm_noise_aware import SIZE_SHAPE, NoisyData, NoisyEmissions
-from discreet.inference.hmm_state import Chain, CountEmissions
-from discreet.inference.noise_aware_noise import NoiseLaw
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.hidden_markov.chain import Chain, CountEmissions
+from discreet.posteriors.hidden_markov.noisy_counts import SIZE_SHAPE, NoisyData, NoisyEmissions
+from discreet.posteriors.noise_law import NoiseLaw
 
 MODEL = HiddenMarkov(
     states=2, chain="r", step="t", features=("a", "b"), transition=0.8, emission=0.7, sizes=(2, 3, 3, 2)

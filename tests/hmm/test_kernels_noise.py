@@ -5,14 +5,14 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import poisson
 
-from discreet.inference.hmm_noise import log_f, noise_table
-from discreet.inference.hmm_noise_aware import SIZE_SHAPE, NoisyData, NoisyEmissions, noisy_data
-from discreet.inference.hmm_state import Chain, CountEmissions
-from discreet.inference.noise_aware_noise import NoiseLaw
-from discreet.mechanisms.noisy_cells import NoisyCells
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.hidden_markov.chain import Chain, CountEmissions
+from discreet.posteriors.hidden_markov.noisy_count_law import log_f, noise_table
+from discreet.posteriors.hidden_markov.noisy_counts import SIZE_SHAPE, NoisyData, NoisyEmissions, noisy_data
+from discreet.posteriors.noise_law import NoiseLaw
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 
 
 def summed(law, y, mu):

@@ -13,15 +13,15 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 import discreet as dc
-from discreet import chains
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case, empirical, profile_excess
+from discreet.line import chains
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs, moved, transition_counts
-from discreet.mcmc.plan import Plan, calibrate
-from discreet.mcmc.run import Chains
+from discreet.mcmc.running.plan import Plan, calibrate
+from discreet.mcmc.running.run import Chains
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import BoundedRange, PureDP
+from discreet.privacy.kinds import BoundedRange, PureDP
 from discreet.sampling.source import SeededSource
 from discreet.tables.schema import Categories
 

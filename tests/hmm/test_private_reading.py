@@ -9,15 +9,15 @@ import pytest
 from scipy.special import logsumexp
 
 import discreet as dc
-from discreet import chains
-from discreet.inference.hmm_private import read, transition_means
+from discreet.line import chains
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
-from discreet.mcmc.plan import Plan, calibrate
-from discreet.mcmc.run import run
+from discreet.mcmc.running.plan import Plan, calibrate
+from discreet.mcmc.running.run import run
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.privacy.guarantees import PureDP
+from discreet.posteriors.hidden_markov.private_chain import read, transition_means
+from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 from discreet.tables.schema import Categories
 

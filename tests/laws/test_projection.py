@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from discreet.families import DirichletCategorical, NormalInverseGamma, NormalInverseWishart
-from discreet.families.matrices import unpack
+from discreet.families.laws.matrices import unpack
 from discreet.families.registry import EXAMPLES
 
 examples = pytest.mark.parametrize(("prior", "data"), EXAMPLES, ids=lambda x: getattr(x, "name", ""))

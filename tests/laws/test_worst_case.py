@@ -19,7 +19,7 @@ from discreet.families import (
 )
 from discreet.families.registry import EXAMPLES
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved
-from discreet.privacy.pairs import (
+from discreet.privacy.worst_pairs.pairs import (
     BetaPairs,
     BetaSidePairs,
     DirichletPairs,

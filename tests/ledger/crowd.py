@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from discreet.ledger import Ledger, Overspent
-from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, PureDP, ZeroCDP
 
 BUDGETS = {"pure": PureDP(1), "approximate": ApproxDP(1, 1e-6)}
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from discreet.ledger import Ledger
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 
 CROWD = 3  # clients alive at once, so that a death also happens while others wait for the lock
 

@@ -12,8 +12,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from discreet.ledger import Ledger, LedgerError, Overspent
 from discreet.ledger.amounts import FULL, NEVER, Tariff, units
-from discreet.privacy.filters import Spending, filter_for
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.accounting.filters import Spending, filter_for
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 BUDGETS = {
     "pure": PureDP(1),

@@ -9,8 +9,8 @@ import pytest
 
 from discreet.ledger import Ledger, LedgerError, Overspent
 from discreet.privacy.guarantee import ADD_REMOVE, MixedRelations, NotProved
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privacy.serial import from_json, to_json
+from discreet.privacy.json import from_json, to_json
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privacy.words import in_words
 
 THIRD = PureDP(Fraction(1, 3))

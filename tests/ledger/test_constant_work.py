@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import event, insert, text, update
 
 from discreet.ledger.schema import ENTRIES, LEDGER, SCOPES
-from discreet.privacy.guarantees import ApproxDP, PureDP
-from discreet.receipts import entry_after
+from discreet.privacy.kinds import ApproxDP, PureDP
+from discreet.release.receipt import entry_after
 
 PAST = 100_000
 

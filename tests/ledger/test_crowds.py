@@ -15,8 +15,8 @@ import pytest
 
 from discreet.ledger import Overspent
 from discreet.ledger.amounts import FULL
-from discreet.privacy.composition import repeat
-from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroCDP
+from discreet.privacy.accounting.composition import repeat
+from discreet.privacy.kinds import ApproxDP, PureDP, ZeroCDP
 
 HERE = Path(__file__).parent
 WHOLE = bool(os.environ.get("DISCREET_LEDGER_FULL"))

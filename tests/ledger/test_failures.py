@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import event
 
 from discreet.ledger import Ledger, LedgerError, LedgerUnavailableError
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 
 SMALL = PureDP(Fraction(1, 1000))
 
@@ -61,7 +61,7 @@ FULL_DISK = """
 import resource, signal, sys
 from fractions import Fraction
 from discreet.ledger import Ledger, LedgerUnavailableError
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 ledger = Ledger.open(sys.argv[1], PureDP(1))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))  # the system refuses the write itself
@@ -91,7 +91,7 @@ def test_a_write_that_the_system_refuses_is_a_clear_error_and_no_charge(tmp_path
 READ_ONLY = """
 import os, sys
 from discreet.ledger import Ledger, LedgerUnavailableError
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 with Ledger.open(sys.argv[2], PureDP(1000)) as warm:  # loads all modules while they can be read
     warm.charge(PureDP(0.1))
 if os.getuid() == 0:
@@ -134,7 +134,7 @@ def test_a_read_only_file_is_a_clear_error_and_no_charge(anyones_folder, tmp_pat
 INTERRUPTED = """
 import signal, sys
 from discreet.ledger import Ledger
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 ledger = Ledger.open(sys.argv[1], PureDP(1))
 ledger.charge(PureDP(0.25), charge_id="interrupted")
 print("charged", flush=True)
@@ -176,7 +176,7 @@ FORKED = """
 import os, sys
 from fractions import Fraction
 from discreet.ledger import Ledger
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 ledger = Ledger.open(sys.argv[1], PureDP(1))
 ledger.charge(PureDP(Fraction(1, 8)))
 (wait, done), (rest, go) = os.pipe(), os.pipe()
@@ -207,7 +207,7 @@ def test_nothing_acknowledged_is_lost_across_a_fork(place, opened):
 FORKED_WITHIN = """
 import os, sys
 from discreet.ledger import Ledger, LedgerUnavailableError
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 ledger = Ledger.open(sys.argv[1], PureDP(1))
 with ledger._store.writing("hold the lock"):
     child = os.fork()

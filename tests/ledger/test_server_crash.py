@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from discreet.ledger import Ledger, LedgerUnavailableError
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 
 CLIENTS, CRASHES = 4, 3
 PRICE = PureDP(Fraction(1, 10**6))

@@ -8,8 +8,8 @@ from sqlalchemy.exc import DBAPIError
 
 from discreet.ledger import LedgerError, LedgerUnavailableError, TamperedError
 from discreet.ledger.schema import located
-from discreet.privacy.guarantees import ApproxDP, PureDP
-from discreet.receipts import GENESIS, link
+from discreet.privacy.kinds import ApproxDP, PureDP
+from discreet.release.receipt import GENESIS, link
 
 
 @pytest.fixture

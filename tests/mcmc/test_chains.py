@@ -6,22 +6,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discreet import chains
 from discreet.ledger import Ledger
+from discreet.line import chains
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker
-from discreet.mcmc.checkpoint import CheckpointError
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk, SimplexWalk
+from discreet.mcmc.running.checkpoint import CheckpointError
 from discreet.mcmc.target import CellTarget, SimplexTarget
-from discreet.privacy.filters import Overspent
+from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroCDP
-from discreet.privacy.serial import from_json
+from discreet.privacy.json import from_json
+from discreet.privacy.kinds import ApproxDP, PureDP, ZeroCDP
 from discreet.privatise import ChargeKept
-from discreet.receipts import LedgerError
+from discreet.release.receipt import LedgerError
 from discreet.sampling.source import SeededSource
 from discreet.statistics.counts import BoundedCounts
 from discreet.tables.schema import Binary, Categories

@@ -10,11 +10,11 @@ import pytest
 from scipy.special import logsumexp
 
 from discreet.mcmc.barker import Barker
-from discreet.mcmc.checkpoint import CheckpointError
-from discreet.mcmc.fingerprint import fingerprint
-from discreet.mcmc.plan import Plan
 from discreet.mcmc.proposals import CoordinateWalk
-from discreet.mcmc.run import resume, run
+from discreet.mcmc.running.checkpoint import CheckpointError
+from discreet.mcmc.running.fingerprint import fingerprint
+from discreet.mcmc.running.plan import Plan
+from discreet.mcmc.running.run import resume, run
 from discreet.mcmc.target import CellTarget
 from discreet.sampling.source import SeededSource
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.inference.hmm_readings import READINGS_OF
-from discreet.inference.hmm_state import Chain
+from discreet.posteriors.hidden_markov.chain import Chain
+from discreet.posteriors.hidden_markov.readings import READINGS_OF
 
-INFERENCE = Path(discreet.__file__).parent / "inference"
+INFERENCE = Path(discreet.__file__).parent / "posteriors"
 TESTS = Path(__file__).parents[1]
 
 HMM = "hmm/test_kernels_geweke.py"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.privacy.approximate_sampler import approximate
+from discreet.privacy.amplification.near_exact_sampler import approximate
+from discreet.privacy.amplification.random_scan import secret_scan, visible_scan
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP
-from discreet.privacy.random_scan import secret_scan, visible_scan
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP
 
 
 @pytest.mark.parametrize(("chosen", "records"), [(1, 1000), (1, 100), (1, 10)])

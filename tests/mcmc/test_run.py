@@ -10,25 +10,25 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.mcmc import run as running
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker, accepted
-from discreet.mcmc.checkpoint import Checkpoint, CheckpointError
-from discreet.mcmc.endings import NoisyWeights, Resampled
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
-from discreet.mcmc.plan import Plan, calibrate
 from discreet.mcmc.proposals import CoordinateWalk, SimplexWalk
 from discreet.mcmc.registry import KERNELS
-from discreet.mcmc.run import resume, run
+from discreet.mcmc.running import run as running
+from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError
+from discreet.mcmc.running.endings import NoisyWeights, Resampled
+from discreet.mcmc.running.plan import Plan, calibrate
+from discreet.mcmc.running.run import resume, run
 from discreet.mcmc.target import CellTarget, SimplexTarget
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.privacy.certified import ball, precision
+from discreet.privacy.arithmetic.ball import ball, precision
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP, PureDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, PureDP, ZeroCDP
 from discreet.sampling.source import SeededSource, Source
 
 TARGET = SimplexTarget(column="x", alpha=(1, 1), truncation=0.0625)
@@ -104,7 +104,7 @@ KILLED = """
 import os, signal, sys
 import numpy as np
 from discreet.mcmc import Barker, Plan, SimplexTarget, SimplexWalk, checkpoint
-from discreet.mcmc.run import run
+from discreet.mcmc.running.run import run
 from discreet.sampling.source import SeededSource
 
 checkpoint.PATIENCE = -1.0  # write every step

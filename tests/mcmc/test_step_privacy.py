@@ -11,15 +11,15 @@ from flint import arb
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker
-from discreet.mcmc.endings import NoisyWeights, Resampled
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk, SimplexWalk
+from discreet.mcmc.running.endings import NoisyWeights, Resampled
 from discreet.mcmc.target import CellTarget, SimplexTarget
-from discreet.privacy.certified import ball, precision
+from discreet.privacy.arithmetic.ball import ball, precision
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved
-from discreet.privacy.ops_worst import log_normaliser
+from discreet.privacy.worst_pairs.tempered_posterior import log_normaliser
 from discreet.sampling.source import SeededSource
 
 A0, W = Fraction(1, 16), Fraction(1, 8)

@@ -6,21 +6,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.mechanisms.clipped_mean import ClippedMean
-from discreet.mechanisms.continuous_exponential import ContinuousExponential, StepScore
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.gaussian import DiscreteGaussian, Gaussian, classic_sigma
-from discreet.mechanisms.kary_randomised_response import KaryRandomizedResponse
-from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
-from discreet.mechanisms.noisy_max import ReportNoisyMax
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.choice.continuous_exponential import ContinuousExponential, StepScore
+from discreet.mechanisms.choice.exponential import Exponential
+from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
+from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.local.kary_randomised_response import KaryRandomizedResponse
+from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.noise.clipped_mean import ClippedMean
+from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian, classic_sigma
+from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
 from discreet.mechanisms.preprocess import preprocess
-from discreet.mechanisms.propose_test_release import ProposeTestRelease
-from discreet.mechanisms.randomised_response import RandomizedResponse
-from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
-from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian
+from discreet.mechanisms.sensitivity.propose_test_release import ProposeTestRelease
+from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate
+from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian
 from discreet.privacy.guarantee import ADD_REMOVE, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP
 from discreet.sampling.source import SeededSource, Source
 
 NAN, INF = math.nan, math.inf

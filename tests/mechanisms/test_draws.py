@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest, laplace, norm
 
-from discreet.mechanisms.clipped_mean import ClippedMean
-from discreet.mechanisms.continuous_exponential import ContinuousExponential
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.gaussian import DiscreteGaussian, Gaussian
-from discreet.mechanisms.kary_randomised_response import KaryRandomizedResponse
-from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
-from discreet.mechanisms.laplace_cells import laplace_cells
-from discreet.mechanisms.noisy_max import ReportNoisyMax
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.propose_test_release import ProposeTestRelease
-from discreet.mechanisms.randomised_response import RandomizedResponse
-from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate, partition
-from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian
-from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.mechanisms.choice.continuous_exponential import ContinuousExponential
+from discreet.mechanisms.choice.exponential import Exponential
+from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
+from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.local.kary_randomised_response import KaryRandomizedResponse
+from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.noise.clipped_mean import ClippedMean
+from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
+from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
+from discreet.mechanisms.noise.laplace_integers import laplace_cells
+from discreet.mechanisms.sensitivity.propose_test_release import ProposeTestRelease
+from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate, partition
+from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian
+from discreet.privacy.kinds import ApproxDP, PureDP
 from discreet.sampling.source import SeededSource
 
 LEVEL = 1e-6  # chance that a true law fails one of these tests, had the seed been drawn
@@ -122,7 +122,7 @@ def test_laplace_cells_round_the_ideal_draw(scale):
 
 def test_refinement_has_the_same_law(monkeypatch):
     """With a first look as coarse as the noise itself, nearly every draw goes through the digits."""
-    monkeypatch.setattr("discreet.mechanisms.laplace_cells.FIRST_DIGITS", -60)
+    monkeypatch.setattr("discreet.mechanisms.noise.laplace_integers.FIRST_DIGITS", -60)
     draws = np.array(laplace_cells(SeededSource(13), [Fraction(0)] * 3000, Fraction(8)), dtype=np.float64)
     law = np.diff(laplace(0, 8).cdf(np.arange(-100, 101) - 0.5))
     assert p_value((draws + 100).astype(int), law) > LEVEL

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from discreet.mechanisms.gaussian import Gaussian, classic_sigma
-from discreet.mechanisms.randomised_response import RandomizedResponse
-from discreet.privacy.guarantees import GaussianDP
+from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.noise.gaussian import Gaussian, classic_sigma
+from discreet.privacy.kinds import GaussianDP
 
 
 def test_erratum_03_gaussian_renyi_divergence_has_a_half():

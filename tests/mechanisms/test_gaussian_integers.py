@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.noise.gaussian import Gaussian
 from discreet.sampling.source import SeededSource
 
 

@@ -6,15 +6,15 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from discreet.mechanisms.median import Interval, SortedSample
-from discreet.mechanisms.smooth_sensitivity import (
+from discreet.mechanisms.sensitivity.median import Interval, SortedSample
+from discreet.mechanisms.sensitivity.smooth_sensitivity import (
     UNIT,
     SmoothSensitivityMedian,
     dilation_delta,
     published_laplace,
 )
-from discreet.privacy.certified import precision
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.arithmetic.ball import precision
+from discreet.privacy.kinds import ApproxDP
 
 TOP = 3
 INTERVAL = Interval(0, TOP, 1)

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.kary_randomised_response import KaryRandomizedResponse
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noisy_max import ReportNoisyMax
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.randomised_response import RandomizedResponse
+from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
+from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.local.kary_randomised_response import KaryRandomizedResponse
+from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.noise.gaussian import DiscreteGaussian
+from discreet.mechanisms.noise.laplace import DiscreteLaplace
 from discreet.sampling.source import SeededSource
 
 pytest.importorskip("opendp")

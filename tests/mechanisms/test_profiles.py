@@ -6,18 +6,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.mechanisms.clipped_mean import ClippedMean
-from discreet.mechanisms.continuous_exponential import ContinuousExponential
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.gaussian import DiscreteGaussian, Gaussian
-from discreet.mechanisms.kary_randomised_response import KaryRandomizedResponse
-from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
-from discreet.mechanisms.noisy_max import ReportNoisyMax
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.propose_test_release import ProposeTestRelease
-from discreet.mechanisms.randomised_response import RandomizedResponse
-from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian
-from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.mechanisms.choice.continuous_exponential import ContinuousExponential
+from discreet.mechanisms.choice.exponential import Exponential
+from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
+from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.local.kary_randomised_response import KaryRandomizedResponse
+from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.noise.clipped_mean import ClippedMean
+from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
+from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
+from discreet.mechanisms.sensitivity.propose_test_release import ProposeTestRelease
+from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian
+from discreet.privacy.kinds import ApproxDP, PureDP
 
 EPSILONS = [0, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1, 1.01, 1.5, 2, 3, 5]
 MEDIANS = SmoothSensitivityMedian(0, 8, 1, 1e-3, grid=1)

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.mechanisms.clipped_mean import ClippedMean
-from discreet.mechanisms.continuous_exponential import ContinuousExponential
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.gaussian import DiscreteGaussian, Gaussian
-from discreet.mechanisms.kary_randomised_response import KaryRandomizedResponse
-from discreet.mechanisms.laplace import DiscreteLaplace, Laplace, default_grid
-from discreet.mechanisms.noisy_max import ReportNoisyMax
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.choice.continuous_exponential import ContinuousExponential
+from discreet.mechanisms.choice.exponential import Exponential
+from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
+from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.local.kary_randomised_response import KaryRandomizedResponse
+from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.noise.clipped_mean import ClippedMean
+from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
+from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace, default_grid
 from discreet.mechanisms.preprocess import preprocess
-from discreet.mechanisms.propose_test_release import ProposeTestRelease
-from discreet.mechanisms.randomised_response import RandomizedResponse
-from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian
+from discreet.mechanisms.sensitivity.propose_test_release import ProposeTestRelease
+from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 budgets = st.floats(1e-4, 30)
 deltas = st.floats(1e-12, 0.5)

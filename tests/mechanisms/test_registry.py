@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import discreet.mechanisms
-from discreet.mechanisms.basic import BasicMechanism
 from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.registry import MECHANISMS
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from discreet.inference.bayes_net import exact, naive
-from discreet.inference.bayes_net_queries import ancestral, counts_of, log_probabilities, marginal
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.bayes_net import MOST_CONFIGURATIONS, BayesianNetwork
+from discreet.posteriors.network.queries import ancestral, counts_of, log_probabilities, marginal
+from discreet.posteriors.network.read import exact, naive
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.sampling.source import SeededSource
 

@@ -8,14 +8,14 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import chi2
 
-from discreet.inference import bayes_net
-from discreet.inference.bayes_net import exact, fit, naive, posed, started
-from discreet.inference.bayes_net_chain import Chain
-from discreet.inference.bayes_net_queries import ancestral, counts_of
-from discreet.inference.cautions import rows_near_empty
-from discreet.mechanisms.noisy_cells import NoisyCells
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.bayes_net import BayesianNetwork
+from discreet.posteriors.cautions import rows_near_empty
+from discreet.posteriors.network import read as bayes_net
+from discreet.posteriors.network.chain import Chain
+from discreet.posteriors.network.queries import ancestral, counts_of
+from discreet.posteriors.network.read import exact, fit, naive, posed, started
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.sampling.source import SeededSource
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy.special import betainc, betaln
 
-from discreet.inference.bayes_net_queries import counts_of
-from discreet.mechanisms.ops_network import OneNetworkSample
+from discreet.mechanisms.posterior.network_sample import OneNetworkSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.posteriors.network.queries import counts_of
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, PureDP
+from discreet.privacy.kinds import ApproxDP, BoundedRange, PureDP
 from discreet.sampling.source import SeededSource
 
 EIGHTH = Fraction(1, 8)

@@ -9,8 +9,8 @@ import pytest
 from pyarrow import parquet
 
 import discreet as dc
-from discreet.inference.draws import OnlyDraws
 from discreet.models.bayes_net import BayesianNetwork
+from discreet.posteriors.draws import OnlyDraws
 from discreet.sampling.source import SeededSource
 
 NETWORK = BayesianNetwork([("ward", "smoker"), ("ward", "ill"), ("smoker", "ill")])

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.inference.bayes_net import exact as network_exact
-from discreet.inference.hmm_posterior import Disagreement
-from discreet.inference.mixture import exact, fit
-from discreet.inference.mixture_posterior import MixturePosterior, matching
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
+from discreet.posteriors.hidden_markov.posterior import Disagreement
+from discreet.posteriors.mixture.posterior import MixturePosterior, matching
+from discreet.posteriors.mixture.read import exact, fit
+from discreet.posteriors.network.read import exact as network_exact
 from discreet.privacy.guarantee import SUBSTITUTE
 from discreet.sampling.source import SeededSource
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from discreet.inference import mixture_kernel
-from discreet.inference.mixture import start
-from discreet.inference.mixture_chain import Evidence, MixtureChain, prior_of
-from discreet.mechanisms.noisy_cells import NoisyCells
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.mixture import Mixture
+from discreet.posteriors.mixture import kernel as mixture_kernel
+from discreet.posteriors.mixture.chain import Evidence, MixtureChain, prior_of
+from discreet.posteriors.mixture.read import start
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.sampling.source import SeededSource
 

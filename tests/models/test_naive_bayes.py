@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.inference import naive_bayes as nb
-from discreet.inference.cell_posteriors import cell_posterior
-from discreet.inference.count_sums import Cells
-from discreet.inference.nested_counts import NoisyTable, Problem, class_mass, draw
-from discreet.inference.noise_aware_noise import KINDS, NoiseLaw
-from discreet.mechanisms.noisy_cells import NoisyCells
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.posteriors.counts import naive_bayes as nb
+from discreet.posteriors.counts.counts_given_sum import Cells
+from discreet.posteriors.counts.nested_counts import NoisyTable, Problem, class_mass, draw
+from discreet.posteriors.counts_read import cell_posterior
+from discreet.posteriors.noise_law import KINDS, NoiseLaw
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 
 MODEL = NaiveBayes("y", ("a", "b")).bind({"y": 2, "a": 3, "b": 2})

@@ -8,16 +8,16 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from discreet.certificate import certificate_text
 from discreet.ledger import Ledger
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.naive_bayes import NaiveBayes
-from discreet.privacy.grouping import per_row
+from discreet.privacy.group_privacy import per_row
 from discreet.privacy.guarantee import ADD_REMOVE, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, ZeroCDP
 from discreet.privatise import privatise
-from discreet.release import Release
+from discreet.release.certificate import certificate_text
+from discreet.release.release import Release
 from discreet.sampling.source import SeededSource
 from discreet.tables.schema import Categories, Count, Label, Schema
 from discreet.tables.table import Table

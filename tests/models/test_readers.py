@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from discreet.families.dirichlet_categorical import DirichletCategorical
-from discreet.inference import bayes_net, mixture, naive_bayes
-from discreet.inference.cell_posteriors import cell_posterior
-from discreet.mechanisms.noisy_counts import NoisyCounts
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
 from discreet.models.naive_bayes import NaiveBayes
+from discreet.posteriors.counts import naive_bayes
+from discreet.posteriors.counts_read import cell_posterior
+from discreet.posteriors.mixture import read as mixture
+from discreet.posteriors.network import read as bayes_net
 from discreet.sampling.source import SeededSource
 
 SIZES = {"a": 2, "b": 2, "c": 2}  # equal on purpose: only names tell the tables apart

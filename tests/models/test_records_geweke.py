@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.inference.bayes_net_chain import Chain, Problem, layout_of
-from discreet.inference.bayes_net_kernel import Noise
-from discreet.inference.mixture_chain import Evidence, MixtureChain, prior_of
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
+from discreet.posteriors.mixture.chain import Evidence, MixtureChain, prior_of
+from discreet.posteriors.network.chain import Chain, Problem, layout_of
+from discreet.posteriors.network.kernel import Noise
 
 PAIR = BayesianNetwork([("a", "b")], prior=Fraction(1, 2)).bind({"a": 2, "b": 2})
 LATENT = Mixture(components=2, features=("a", "b"), weight=2, prior=Fraction(1, 2)).bind({"a": 2, "b": 2})

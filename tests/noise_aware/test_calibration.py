@@ -18,11 +18,11 @@ from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.dirichlet_multinomial import DirichletMultinomial
 from discreet.families.gamma_poisson import GammaPoisson
-from discreet.inference.noise_aware_batch import batch
-from discreet.inference.noise_aware_dirichlet import counts_behind
-from discreet.inference.noise_aware_likelihood import Likelihood
-from discreet.inference.noise_aware_noise import NoiseLaw
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.posteriors.counts.dirichlet import counts_behind
+from discreet.posteriors.noise_law import NoiseLaw
+from discreet.posteriors.scalar.batch import batch
+from discreet.posteriors.scalar.likelihood import Likelihood
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.sampling.source import SeededSource
 

@@ -17,9 +17,9 @@ from discreet.families.dirichlet_multinomial import DirichletMultinomial
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.inference.noise_aware_likelihood import Likelihood
-from discreet.inference.noise_aware_noise import KINDS, NoiseLaw
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.posteriors.noise_law import KINDS, NoiseLaw
+from discreet.posteriors.scalar.likelihood import Likelihood
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.sampling.source import SeededSource
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from discreet.families.laws.matrices import unpack
 from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.families.matrices import unpack
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
-from discreet.mechanisms.noisy_release import NoisyRelease
-from discreet.privacy.guarantees import PureDP
+from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 
 GAMMA = NormalInverseGamma(

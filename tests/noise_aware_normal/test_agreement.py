@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.inference.noise_aware_normal_chains import Plan
+from discreet.posteriors.normal.chains import Plan
 from discreet.sampling.agreement import effective_size as ess
 
 PLAN = {

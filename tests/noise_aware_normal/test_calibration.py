@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from discreet.inference.noise_aware_normal_algebra import conjugate
-from discreet.inference.noise_aware_normal_chains import Plan
-from discreet.inference.noise_aware_normal_model import latent
-from discreet.inference.noise_aware_regression import Design, regression_model
+from discreet.posteriors.normal.algebra_kernel import conjugate
+from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.latent_model import latent
+from discreet.posteriors.normal.linear_regression import Design, regression_model
 
 LEVEL = 1e-4
 

@@ -10,12 +10,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from discreet.inference.noise_aware_augment_kernel import sweeps, total_statistic
-from discreet.inference.noise_aware_normal_algebra import conjugate, expand
-from discreet.inference.noise_aware_normal_kernel import moments, steps
-from discreet.inference.noise_aware_normal_model import Observed, latent
-from discreet.inference.noise_aware_normal_starts import normal_points
-from discreet.inference.noise_aware_regression import Design, regression_model
+from discreet.posteriors.normal.algebra_kernel import conjugate, expand
+from discreet.posteriors.normal.augment_kernel import sweeps, total_statistic
+from discreet.posteriors.normal.latent_model import Observed, latent
+from discreet.posteriors.normal.limit_kernel import moments, steps
+from discreet.posteriors.normal.linear_regression import Design, regression_model
+from discreet.posteriors.normal.starts import normal_points
 from discreet.sampling.agreement import effective_size as ess
 
 LIMIT = 4.8

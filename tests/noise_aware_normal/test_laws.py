@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from discreet.inference.noise_aware_normal_algebra import (
+from discreet.posteriors.normal.algebra_kernel import (
     at_door,
     conjugate,
     expand,
     from_moments,
     to_moments,
 )
-from discreet.inference.noise_aware_normal_kernel import moments
-from discreet.inference.noise_aware_normal_model import Observed, latent
-from discreet.inference.noise_aware_normal_starts import normal_points
-from discreet.inference.noise_aware_regression import Design, regression_model
+from discreet.posteriors.normal.latent_model import Observed, latent
+from discreet.posteriors.normal.limit_kernel import moments
+from discreet.posteriors.normal.linear_regression import Design, regression_model
+from discreet.posteriors.normal.starts import normal_points
 
 
 def model_of(family):

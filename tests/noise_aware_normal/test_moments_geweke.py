@@ -9,7 +9,7 @@ tests/attacks/test_unconverged.py.
 import numpy as np
 import pytest
 
-from discreet.inference.noise_aware_moments_kernel import walk
+from discreet.posteriors.normal.moments_kernel import walk
 from discreet.sampling.agreement import effective_size as ess
 
 LIMIT, ROUNDS, STEPS = 4.8, 4000, 6

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from discreet.inference.noise_aware_normal_chains import Plan
-from discreet.inference.noise_aware_normal_model import Observed
-from discreet.inference.noise_aware_regression import Design
-from discreet.inference.progress import watched
+from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.latent_model import Observed
+from discreet.posteriors.normal.linear_regression import Design
+from discreet.posteriors.progress import watched
 from discreet.sampling.source import SeededSource
 
 QUICK = Plan(chains=2, draws=100, thin=16, burn=1000)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.privacy.certified import settle
-from discreet.privacy.divergences import beta_renyi
-from discreet.privacy.pairs import BetaPairs
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.privacy.arithmetic.ball import settle
+from discreet.privacy.worst_pairs.divergences import beta_renyi
+from discreet.privacy.worst_pairs.pairs import BetaPairs
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 A0 = json.loads((REFERENCE / "A0_crosschecks.json").read_text())

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.mechanisms.concentrated import ConcentratedPosterior, largest_share
-from discreet.mechanisms.diffused import DiffusedPosterior, largest_weight
-from discreet.privacy.guarantees import RenyiDP
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior, largest_share
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior, largest_weight
+from discreet.privacy.kinds import RenyiDP
 
 A2 = json.loads((Path(__file__).parents[1] / "reference" / "A2_r_m_solutions.json").read_text())
 SOLUTIONS = A2["eta0=(6,18)"]

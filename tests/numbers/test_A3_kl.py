@@ -9,9 +9,9 @@ import pytest
 from scipy import special
 
 from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.mechanisms.concentrated import ConcentratedPosterior, largest_share
-from discreet.mechanisms.diffused import DiffusedPosterior, largest_weight
-from discreet.privacy.guarantees import RenyiDP
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior, largest_share
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior, largest_weight
+from discreet.privacy.kinds import RenyiDP
 
 A3 = json.loads((Path(__file__).parents[1] / "reference" / "A3_kl_figs_5_3_5_4.json").read_text())
 MODEL, N, K = BetaBernoulli(6, 12), A3["n"], A3["k"]

@@ -10,10 +10,10 @@ import pytest
 from scipy import special
 
 from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.mechanisms.concentrated import ConcentratedPosterior, largest_share
-from discreet.mechanisms.diffused import DiffusedPosterior, largest_weight
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.privacy.guarantees import RenyiDP
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior, largest_share
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior, largest_weight
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.privacy.kinds import RenyiDP
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 A4 = json.loads((REFERENCE / "A4_nll_figs_5_5_to_5_8.json").read_text())

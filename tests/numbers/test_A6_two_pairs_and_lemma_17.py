@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.special import polygamma
 
-from discreet.privacy.certified import settle
-from discreet.privacy.divergences import beta_renyi
-from discreet.privacy.pairs import BetaPairs
+from discreet.privacy.arithmetic.ball import settle
+from discreet.privacy.worst_pairs.divergences import beta_renyi
+from discreet.privacy.worst_pairs.pairs import BetaPairs
 
 A6 = json.loads((Path(__file__).parents[1] / "reference" / "A6_two_pair_and_lemma17.json").read_text())
 

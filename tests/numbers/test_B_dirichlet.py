@@ -10,7 +10,7 @@ import pytest
 from scipy.special import gammaln
 
 from discreet.families.dirichlet_categorical import DirichletCategorical
-from discreet.mechanisms.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
 
 B = json.loads((Path(__file__).parents[1] / "reference" / "B_dirichlet.json").read_text())
 
@@ -68,8 +68,8 @@ def test_the_total_cancels():
     values = {float(v) for v in B["invariance_test"]["values"]}
     (value,) = values
     # P = (2.5, 1.2) against Q = (1.5, 2.2) whatever the other coordinates: a = 1.5, b = 1.2, r = 1
-    from discreet.privacy.certified import settle
-    from discreet.privacy.divergences import beta_renyi
+    from discreet.privacy.arithmetic.ball import settle
+    from discreet.privacy.worst_pairs.divergences import beta_renyi
 
     ours = settle(lambda: beta_renyi(Fraction("1.5"), Fraction("1.2"), Fraction(1), Fraction("1.9")))
     assert float(ours) == pytest.approx(value, rel=1e-14)

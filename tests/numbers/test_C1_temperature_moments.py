@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.privacy.certified import settle
-from discreet.privacy.ops_worst import log_normaliser, log_odds_range
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.privacy.arithmetic.ball import settle
+from discreet.privacy.worst_pairs.tempered_posterior import log_normaliser, log_odds_range
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "C1_ops_sensitivity_temperature_moments.json").read_text()

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.privacy.certified import settle
-from discreet.privacy.guarantees import PureDP
-from discreet.privacy.ops_worst import beta_pair_epsilon
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.privacy.arithmetic.ball import settle
+from discreet.privacy.kinds import PureDP
+from discreet.privacy.worst_pairs.tempered_posterior import beta_pair_epsilon
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "C2_adversarial_local_eps.json").read_text()

@@ -16,10 +16,10 @@ from scipy.special import betainc
 from scipy.stats import binom
 
 from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.privacy.certified import precision
-from discreet.privacy.ops_worst import log_normaliser
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.privacy.arithmetic.ball import precision
+from discreet.privacy.worst_pairs.tempered_posterior import log_normaliser
 from discreet.sampling.source import SeededSource
 
 FOLDER = Path(__file__).parents[1] / "reference"

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from mpmath import erfc, exp, inf, log, mp, mpf, sqrt
 
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.gaussian import Gaussian, classic_sigma
-from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.median import Interval, SortedSample
-from discreet.mechanisms.randomised_response import RandomizedResponse
-from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian, published_gaussian
-from discreet.privacy.guarantees import ApproxDP, GaussianDP
+from discreet.mechanisms.choice.exponential import Exponential
+from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.noise.gaussian import Gaussian, classic_sigma
+from discreet.mechanisms.noise.laplace import Laplace
+from discreet.mechanisms.sensitivity.median import Interval, SortedSample
+from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian, published_gaussian
+from discreet.privacy.kinds import ApproxDP, GaussianDP
 
 G = json.loads((Path(__file__).parents[1] / "reference" / "G_basic_mechanisms.json").read_text())
 DIGITS = 1e-10

@@ -8,13 +8,13 @@ import pytest
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_mean import NormalMean
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.direct import DirectPosterior
 from discreet.mechanisms.public_data import even_batch, public_records_needed
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning import epsilon_for, n_for, plan, predict, public_records_for
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP
 
 MODEL = BetaBernoulli(6, 12)
 

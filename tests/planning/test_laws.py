@@ -8,10 +8,8 @@ from scipy import integrate, stats
 
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.registry import EXAMPLES
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.planning.imagined import cases
-from discreet.planning.laws import coordinates, gradient, kl, log_partition, marginals, read, updated
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning.marginals import (
     Atoms,
     BetaMarginal,
@@ -22,8 +20,18 @@ from discreet.planning.marginals import (
     StudentMarginal,
 )
 from discreet.planning.noise import LAW, QUANTILE
+from discreet.planning.posterior_arrays import (
+    coordinates,
+    gradient,
+    kl,
+    log_partition,
+    marginals,
+    read,
+    updated,
+)
+from discreet.planning.predicted_release import template, truncated
 from discreet.planning.records import each
-from discreet.planning.released import template, truncated
+from discreet.planning.simulated_data import cases
 from discreet.planning.truncated import TruncatedBeta
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.sampling.source import SeededSource

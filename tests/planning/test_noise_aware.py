@@ -10,12 +10,12 @@ from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.mechanisms.adassp import AdaSSP
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.regression.adassp import AdaSSP
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning import plan, predict
-from discreet.planning.imagined import cases
-from discreet.planning.released import released
-from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.planning.predicted_release import released
+from discreet.planning.simulated_data import cases
+from discreet.privacy.kinds import ApproxDP, PureDP
 
 LINE = BayesianLinearRegression([0, 0], [[1, 0], [0, 1]], 3, Fraction(1, 2), radius=3)
 

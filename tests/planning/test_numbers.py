@@ -11,16 +11,16 @@ from scipy import stats
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.mechanisms.concentrated import ConcentratedPosterior, largest_share
-from discreet.mechanisms.diffused import DiffusedPosterior, largest_weight
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior, largest_share
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior, largest_weight
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning import predict
-from discreet.planning.laws import kl, updated
+from discreet.planning.posterior_arrays import kl, updated
+from discreet.planning.predicted_release import kl_of_one_draw
 from discreet.planning.prediction import predicted
-from discreet.planning.released import kl_of_one_draw
-from discreet.privacy.guarantees import PureDP, RenyiDP
+from discreet.privacy.kinds import PureDP, RenyiDP
 
 FOLDER = Path(__file__).parents[1] / "reference"
 A3 = json.loads((FOLDER / "A3_kl_figs_5_3_5_4.json").read_text())
@@ -143,7 +143,7 @@ def test_naive_intervals_under_cover(n, covered):
 
 def test_without_privacy_coverage_is_the_level_on_average():
     """Over the prior predictive a credible interval covers exactly 90 %; 20000 nodes, 5 standard errors."""
-    from discreet.planning.imagined import cases
+    from discreet.planning.simulated_data import cases
 
     found = predicted(None, cases(MODEL, 50, simulations=20_000), 0.9)
     assert abs(found.coverage - 0.9) < 5 * math.sqrt(0.09 / 20_000)
@@ -156,7 +156,7 @@ class Unenumerated:
 
     @staticmethod
     def install(monkeypatch):
-        monkeypatch.setattr("discreet.planning.imagined.enumerated", lambda *_: None)
+        monkeypatch.setattr("discreet.planning.simulated_data.enumerated", lambda *_: None)
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_mean import NormalMean
 from discreet.families.registry import EXAMPLES
-from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.noisy_statistics import NOISES, NoisyStatistics
+from discreet.mechanisms.noise.laplace import Laplace
+from discreet.mechanisms.statistics.noisy_statistics import NOISES, NoisyStatistics
 from discreet.planning import Plan, plan, predict
-from discreet.planning.imagined import cases
 from discreet.planning.prediction import predicted
+from discreet.planning.simulated_data import cases
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 SRC = Path(discreet.__file__).parent
 MODEL = BetaBernoulli(6, 12)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning import Question, optimal_weights, split, zcdp_within
-from discreet.planning.imagined import cases
-from discreet.planning.released import mean_moved
-from discreet.privacy.filters import filter_for
+from discreet.planning.predicted_release import mean_moved
+from discreet.planning.simulated_data import cases
+from discreet.privacy.accounting.filters import filter_for
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 amounts = st.floats(1e-6, 20)
 weights = st.lists(st.floats(1e-3, 1e3) | st.integers(1, 9) | st.fractions("1/9", 9), min_size=1, max_size=12)

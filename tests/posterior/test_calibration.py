@@ -12,13 +12,13 @@ from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior, largest_weight
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.mechanisms.posterior import largest_knob
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior, largest_weight
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.mechanisms.posterior.draw import largest_knob
 from discreet.privacy.guarantee import ADD_REMOVE, Unreachable
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privacy.pairs import DirichletPairs
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.worst_pairs.pairs import DirichletPairs
 
 BETA = BetaBernoulli(6, 12)
 NORMAL = NormalMean(0, 4, 1, -1, 1)

@@ -11,12 +11,12 @@ from scipy import integrate, special
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.normal_mean import NormalMean
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior, largest_weight
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.privacy.certified import settle
-from discreet.privacy.divergences import beta_renyi
-from discreet.privacy.guarantees import GaussianDP, RenyiDP
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior, largest_weight
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.privacy.arithmetic.ball import settle
+from discreet.privacy.kinds import GaussianDP, RenyiDP
+from discreet.privacy.worst_pairs.divergences import beta_renyi
 
 BETA = BetaBernoulli(6, 12)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from discreet.families.registry import EXAMPLES
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.direct import DirectPosterior
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.direct import DirectPosterior
 from discreet.privacy.guarantee import SUBSTITUTE, NotProved
-from discreet.privacy.guarantees import ApproxDP, RenyiDP
+from discreet.privacy.kinds import ApproxDP, RenyiDP
 from discreet.sampling.source import SeededSource
 
 

@@ -17,14 +17,14 @@ from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.mechanisms.posterior import PosteriorDraw, simulate
-from discreet.privacy.certified import settle
-from discreet.privacy.divergences import beta_delta, beta_renyi
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.mechanisms.posterior.draw import PosteriorDraw, simulate
+from discreet.privacy.arithmetic.ball import settle
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import GaussianDP, RenyiDP
+from discreet.privacy.kinds import GaussianDP, RenyiDP
+from discreet.privacy.worst_pairs.divergences import beta_delta, beta_renyi
 from discreet.sampling.source import SeededSource
 
 BETA = BetaBernoulli(6, 12)

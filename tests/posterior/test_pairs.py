@@ -12,9 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
-from discreet.privacy.certified import ball, ceiling, settle
-from discreet.privacy.divergences import beta_delta, beta_renyi, chernoff, gamma_below
-from discreet.privacy.pairs import (
+from discreet.privacy.arithmetic.ball import ball, ceiling, settle
+from discreet.privacy.worst_pairs.divergences import beta_delta, beta_renyi, chernoff, gamma_below
+from discreet.privacy.worst_pairs.pairs import (
     BetaPairs,
     BetaSidePairs,
     DirichletPairs,
@@ -271,8 +271,8 @@ def test_a_billion_records_settle_to_known_limits():
 @example(a=Fraction(1), b=Fraction(65), share=0.5)
 @example(a=Fraction(1, 2), b=Fraction(65), share=0.9)
 def test_the_continued_fraction_brackets_the_incomplete_beta_function(a, b, share):
-    from discreet.privacy.beta_tail import beta_below
-    from discreet.privacy.certified import precision
+    from discreet.privacy.arithmetic.ball import precision
+    from discreet.privacy.arithmetic.beta_tail import beta_below
 
     with precision(160):
         x = ball(min(Fraction(share) * a / (a + b), 1 - Fraction(1, 2**20)))
@@ -284,7 +284,7 @@ def test_the_continued_fraction_brackets_the_incomplete_beta_function(a, b, shar
 def test_gamma_below_in_the_deep_tail_is_the_complement_elsewhere():
     from flint import arb
 
-    from discreet.privacy.certified import precision
+    from discreet.privacy.arithmetic.ball import precision
 
     with precision(200):
         for shape, x in ((Fraction(50), 3.0), (Fraction(1000), 600.0)):
@@ -301,10 +301,10 @@ def test_rounding_up_is_up():
 def test_profile_beats_the_best_conversion():
     # a = b = 1, ε = 1, δ = 1e-6: the largest r is .08785 by the profile, .07219 by the best Rényi order
     # (scipy, all orders, CKS20 Prop. 12 v4) and .05654 by the classic R(α) + ln(1/δ)/(α−1)
-    from discreet.mechanisms.posterior import largest_knob
-    from discreet.privacy.certified import largest
-    from discreet.privacy.guarantees import ApproxDP, RenyiDP
-    from discreet.privacy.worst import RenyiCurve
+    from discreet.mechanisms.posterior.draw import largest_knob
+    from discreet.privacy.arithmetic.ball import largest
+    from discreet.privacy.kinds import ApproxDP, RenyiDP
+    from discreet.privacy.worst_pairs.guarantee_of_pair import RenyiCurve
 
     def by_orders(r):
         worst = DirichletPairs(1, 1, r)

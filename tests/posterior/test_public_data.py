@@ -6,9 +6,9 @@ import pytest
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_poisson import GammaPoisson
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.direct import DirectPosterior
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.direct import DirectPosterior
 from discreet.mechanisms.public_data import (
     even_batch,
     fold_public,
@@ -16,7 +16,7 @@ from discreet.mechanisms.public_data import (
     public_records_needed,
 )
 from discreet.privacy.guarantee import ADD_REMOVE, Unreachable
-from discreet.privacy.guarantees import ApproxDP, PureDP, RenyiDP
+from discreet.privacy.kinds import ApproxDP, PureDP, RenyiDP
 
 BETA = BetaBernoulli(6, 12)
 

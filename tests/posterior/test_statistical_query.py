@@ -8,19 +8,19 @@ import pytest
 from scipy import stats
 
 from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.statistical_query import (
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.statistical_query import (
     GRID,
     GaussianQuery,
     LaplaceQuery,
     StatisticalQuery,
     query_model,
 )
-from discreet.privacy.certified import settle
-from discreet.privacy.divergences import beta_delta
+from discreet.privacy.arithmetic.ball import settle
 from discreet.privacy.guarantee import ADD_REMOVE, Unreachable
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, BoundedRange, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.worst_pairs.divergences import beta_delta
 from discreet.sampling.source import SeededSource
 
 AGES = [20, 35, 50, 64, 80]

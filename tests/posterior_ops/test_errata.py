@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
-from discreet.privacy.guarantees import PureDP
-from discreet.privacy.ops_worst import bounded_pmf_cost
+from discreet.privacy.kinds import PureDP
+from discreet.privacy.worst_pairs.tempered_posterior import bounded_pmf_cost
 from discreet.sampling.source import SeededSource
 
 UNIFORM = BetaBernoulli(1, 1)

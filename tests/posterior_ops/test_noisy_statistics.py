@@ -15,10 +15,10 @@ from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_mean import NormalMean
-from discreet.mechanisms.noisy_release import READINGS
-from discreet.mechanisms.noisy_statistics import NOISES, NoisyStatistics
+from discreet.mechanisms.statistics.noisy_statistic import READINGS
+from discreet.mechanisms.statistics.noisy_statistics import NOISES, NoisyStatistics
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.sampling.source import SeededSource
 
 COIN, DIE = BetaBernoulli(2, 3), DirichletCategorical([1, 1, 1])

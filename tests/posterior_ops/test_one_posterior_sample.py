@@ -17,10 +17,10 @@ from discreet.families.beta_binomial import BetaBinomial
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.dirichlet_multinomial import DirichletMultinomial
 from discreet.families.gamma_poisson import GammaPoisson
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.mechanisms.ops_laws import Temper
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.posterior.tempered_laws import Temper
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.sampling.source import SeededSource
 
 COIN = BetaBernoulli(2, 3)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.privacy.certified import ceiling, settle
-from discreet.privacy.ops_worst import (
+from discreet.privacy.arithmetic.ball import ceiling, settle
+from discreet.privacy.worst_pairs.tempered_posterior import (
     beta_pair_epsilon,
     bounded_pmf_cost,
     dirichlet_epsilon,
@@ -194,7 +194,7 @@ def test_normaliser_survives_mass_outside_the_interval():
 
 
 def test_parameters_beyond_reason_fall_back_to_the_simple_bound(monkeypatch):
-    from discreet.privacy import ops_worst
+    from discreet.privacy.worst_pairs import tempered_posterior as ops_worst
 
     def refuse(*_):
         raise ops_worst.PrecisionError

@@ -8,7 +8,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.privacy.certified import (
+from discreet.privacy.arithmetic.ball import (
     PrecisionError,
     ball,
     ceiling,

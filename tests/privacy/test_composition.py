@@ -9,10 +9,10 @@ from fractions import Fraction
 import mpmath as mp
 import pytest
 
-from discreet.privacy.composition import Composition, Worst, compose, parallel, repeat
+from discreet.privacy.accounting.composition import Composition, Worst, compose, parallel, repeat
+from discreet.privacy.accounting.optimal_composition import _grid_law, _law
 from discreet.privacy.guarantee import ADD_REMOVE, MixedRelations, NotProved
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privacy.optimal import _grid_law, _law
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 
 def brute_delta(losses, eps, mu=0.0):

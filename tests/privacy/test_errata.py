@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.privacy.composition import compose, repeat
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP
+from discreet.privacy.accounting.composition import compose, repeat
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP
 
 G = json.loads((Path(__file__).parents[1] / "reference" / "G_basic_mechanisms.json").read_text())
 

@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.privacy.composition import compose, parallel, repeat
-from discreet.privacy.filters import ORDERS, Overspent, filter_for, spend
+from discreet.privacy.accounting.composition import compose, parallel, repeat
+from discreet.privacy.accounting.filters import ORDERS, Overspent, filter_for, spend
 from discreet.privacy.guarantee import ADD_REMOVE, MixedRelations, NotProved
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 
 def uses(budget, guarantee, most=5000):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, MixedRelations, NotProved
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 KINDS = [
     PureDP(0.7),

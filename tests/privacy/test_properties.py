@@ -5,8 +5,8 @@ import math
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from discreet.privacy.composition import Composition, compose, parallel, repeat
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.accounting.composition import Composition, compose, parallel, repeat
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 small = st.floats(1e-3, 3)
 orders = st.floats(1.01, 200)

@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.inference.local import frequencies
-from discreet.mechanisms.profile_bits import Flips, OneBitCluster
-from discreet.mechanisms.profile_categorical import LARGEST_ERROR, KeepOrRedraw, SmoothCategorical
-from discreet.privacy.profiles import ProfileGraph
+from discreet.mechanisms.local.profile_bits import Flips, OneBitCluster
+from discreet.mechanisms.local.profile_categorical import LARGEST_ERROR, KeepOrRedraw, SmoothCategorical
+from discreet.posteriors.local_frequencies import frequencies
+from discreet.privacy.profile_graph import ProfileGraph
 from discreet.sampling.source import SeededSource
 
 BITS = ProfileGraph.chain([0.1, 0.5, 0.9])

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare
 
-from discreet.mechanisms.profile import chosen, settled
-from discreet.mechanisms.profile_bits import Flips, OneBitCluster, SmoothOneBit, TwoProfileBit
-from discreet.mechanisms.profile_categorical import (
+from discreet.mechanisms.local.profile_base import chosen, settled
+from discreet.mechanisms.local.profile_bits import Flips, OneBitCluster, SmoothOneBit, TwoProfileBit
+from discreet.mechanisms.local.profile_categorical import (
     EXPECTED_CORRUPTION,
     KEEP,
     LARGEST_ERROR,
@@ -21,7 +21,7 @@ from discreet.mechanisms.profile_categorical import (
     KeepOrRedraw,
     SmoothCategorical,
 )
-from discreet.privacy.profiles import ProfileGraph
+from discreet.privacy.profile_graph import ProfileGraph
 from discreet.sampling.source import SeededSource
 
 REFERENCE = Path(__file__).parents[1] / "reference"

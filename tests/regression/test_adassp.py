@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms.adassp import AdaSSP, least_eigenvalue, moves
+from discreet.mechanisms.regression.adassp import AdaSSP, least_eigenvalue, moves
 from discreet.sampling.source import SeededSource
 
 

@@ -6,10 +6,10 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
-from discreet.inference.coefficients import CoefficientDraws, NormalCoefficients
-from discreet.inference.draws import Draws, OnlyDraws
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.posteriors.draws import Draws, OnlyDraws
+from discreet.posteriors.regression.coefficients import CoefficientDraws, NormalCoefficients
 from discreet.sampling.source import SeededSource
 
 MODEL = BayesianLogisticRegression("y", ("a", "b"), norm=1).bind((Feature("a"), Feature("b")))

@@ -12,7 +12,7 @@ from discreet.models.margin_losses import ClippedPoisson
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.statistics import bounded
 from discreet.statistics.design import designed
-from discreet.tables.columns import col
+from discreet.tables.derived.columns import col
 from discreet.tables.schema import Binary, Bounded, Categories, Count, Label
 from discreet.tables.table import Table
 

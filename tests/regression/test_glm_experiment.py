@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from discreet.experiments import glm, glm_data
-from discreet.experiments.glm_chain import within
-from discreet.experiments.glm_methods import STYLES, bottom, round_above, tempered
 from discreet.experiments.registry import find
-from discreet.mechanisms.potential import Potential
+from discreet.experiments.regression import data as glm_data
+from discreet.experiments.regression import figures as glm
+from discreet.experiments.regression.chain import within
+from discreet.experiments.regression.methods import STYLES, bottom, round_above, tempered
+from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.models.margin_losses import Logistic
 from discreet.models.regression_records import Records
-from discreet.privacy.guarantees import BoundedRange
+from discreet.privacy.kinds import BoundedRange
 
 
 @pytest.fixture

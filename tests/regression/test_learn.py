@@ -23,9 +23,9 @@ from discreet.learn import LinearRegression, LogisticRegression
 from discreet.learn.one_vs_rest import answers, probabilities, shares
 from discreet.mechanisms.calibration import gaussian_share
 from discreet.mechanisms.registry import OF_REGRESSIONS
-from discreet.mechanisms.regression_samplers import SAMPLERS
+from discreet.mechanisms.regression.samplers.sampler import SAMPLERS
 from discreet.models.regression_values import VALUES
-from discreet.privacy.composition import compose
+from discreet.privacy.accounting.composition import compose
 from discreet.privatise import ChargeKept
 
 WEIGHTS = np.array([4.0, -4.0, 0.0])

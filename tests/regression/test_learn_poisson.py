@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_regressors_train, parametrize_w
 import discreet as dc
 from discreet.learn import GeneralizedLinearRegression, PoissonRegression
 from discreet.mechanisms.registry import OF_REGRESSIONS
-from discreet.mechanisms.regression_samplers import SAMPLERS
+from discreet.mechanisms.regression.samplers.sampler import SAMPLERS
 
 WEIGHTS, CONSTANT = np.array([1.0, -1.0, 0.0]), 0.7
 DELTA = 1e-5

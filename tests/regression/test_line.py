@@ -7,27 +7,27 @@ import pandas as pd
 import pytest
 
 from discreet.audit.registry import CASES
-from discreet.certificate import audits, certificate_text
 from discreet.families.normal_mean import NormalMean
-from discreet.inference.draws import OnlyDraws
 from discreet.ledger import Ledger
 from discreet.mechanisms.calibration import shared
-from discreet.mechanisms.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
 from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
-from discreet.mechanisms.regression_draw import DiffusedRegression
+from discreet.mechanisms.regression.draws import DiffusedRegression
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
 from discreet.planning import split
-from discreet.privacy.composition import compose
-from discreet.privacy.filters import Overspent
-from discreet.privacy.grouping import per_draw, per_row
+from discreet.posteriors.draws import OnlyDraws
+from discreet.privacy.accounting.composition import compose
+from discreet.privacy.accounting.filters import Overspent
+from discreet.privacy.group_privacy import per_draw, per_row
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
-from discreet.privacy.guarantees import ApproxDP, GaussianDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP
 from discreet.privatise import ChargeKept, offered, privatise
-from discreet.release import Release
+from discreet.release.certificate import audits, certificate_text
+from discreet.release.release import Release
 from discreet.report import report
 from discreet.sampling.source import SeededSource
-from discreet.tables.columns import col
+from discreet.tables.derived.columns import col
 from discreet.tables.schema import Binary, Bounded, Categories, Count, Label
 from discreet.tables.table import Table
 

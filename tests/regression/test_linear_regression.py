@@ -6,12 +6,12 @@ import pytest
 from scipy.stats import kstest
 
 import discreet as dc
-from discreet.families.matrices import pack, unpack
-from discreet.inference.noise_aware_normal_model import Observed
-from discreet.inference.noise_aware_regression_normal import METHOD, Given, read_normal
-from discreet.inference.noise_aware_swarm import settle
-from discreet.mechanisms.noisy_release import NoisyRelease
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.families.laws.matrices import pack, unpack
+from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.posteriors.normal.latent_model import Observed
+from discreet.posteriors.normal.linear_regression_many_columns import METHOD, Given, read_normal
+from discreet.posteriors.normal.tempered_swarm import settle
 from discreet.report import report
 from discreet.sampling.source import SeededSource
 

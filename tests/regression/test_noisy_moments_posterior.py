@@ -6,8 +6,12 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import discreet as dc
-from discreet.inference import noisy_moments_posterior
-from discreet.inference.noisy_moments_posterior import (
+from discreet.mechanisms.regression.noisy_moments import NoisyMoments
+from discreet.models.design import Feature
+from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.models.regression_records import Records
+from discreet.posteriors.regression import noisy_moments as noisy_moments_posterior
+from discreet.posteriors.regression.noisy_moments import (
     chebyshev,
     linearised,
     reading,
@@ -15,10 +19,6 @@ from discreet.inference.noisy_moments_posterior import (
     usual_margins,
     variables,
 )
-from discreet.mechanisms.noisy_moments import NoisyMoments
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression
-from discreet.models.regression_records import Records
 
 
 def model(d, **options):

@@ -10,21 +10,27 @@ from flint import arb, arb_mat
 from scipy.special import expit
 
 from discreet.audit.cases.objective import Ideal, regression
-from discreet.inference.perturbed_fit_moments import Tilt, expected_trace, moments
-from discreet.inference.perturbed_fit_posterior import reading
-from discreet.inference.regression_coverage import expected, records_behind
-from discreet.inference.regression_coverage import imagined as imagined_fit
-from discreet.inference.standard_design import shape_at, standard_rows
-from discreet.mechanisms import certified_minimum
-from discreet.mechanisms.certified_minimum import TiltedSum, ball_slope, curvature, minimum, pairwise
-from discreet.mechanisms.objective_perturbation import ObjectivePerturbation, coarse
+from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation, coarse
+from discreet.mechanisms.regression.samplers import certified_minimum
+from discreet.mechanisms.regression.samplers.certified_minimum import (
+    TiltedSum,
+    ball_slope,
+    curvature,
+    minimum,
+    pairwise,
+)
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
-from discreet.models.newton import descend, inverted
 from discreet.models.regression_records import Records
+from discreet.numerics.newton import descend, inverted
+from discreet.posteriors.regression.coverage import expected, records_behind
+from discreet.posteriors.regression.coverage import imagined as imagined_fit
+from discreet.posteriors.regression.perturbed_fit import reading
+from discreet.posteriors.regression.perturbed_fit_moments import Tilt, expected_trace, moments
+from discreet.posteriors.regression.standard_design import shape_at, standard_rows
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.sampling.source import SeededSource
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from discreet.audit.cases.objective import Ideal, Pair
-from discreet.privacy.certified import ball
-from discreet.privacy.conversions import gaussian_delta
+from discreet.privacy.accounting.conversions import gaussian_delta
+from discreet.privacy.arithmetic.ball import ball
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
-from discreet.privacy.guarantees import ApproxDP, GaussianDP
-from discreet.privacy.perturbed_objective import LogisticObjective, SmoothObjective
+from discreet.privacy.kinds import ApproxDP, GaussianDP
+from discreet.privacy.worst_pairs.perturbed_objective import LogisticObjective, SmoothObjective
 
 EPSILONS = (0.01, 0.1, 0.3, 1.0, 3.0)
 QUADRATURE = 1e-7

@@ -15,9 +15,10 @@ from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
 from discreet.models.regression_records import Records
-from discreet.planning import plan, regression
-from discreet.planning.regression_prediction import standard_error
-from discreet.planning.regression_worlds import missed, worlds
+from discreet.planning import plan
+from discreet.planning.regression import plan as regression
+from discreet.planning.regression.prediction import standard_error
+from discreet.planning.regression.worlds import missed, worlds
 
 MODEL = BayesianLogisticRegression("ill", ("age", "dose"), norm=1, radius=6)
 TARGET = dc.ApproxDP(1, 1e-5)

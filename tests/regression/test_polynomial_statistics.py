@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms.polynomial_statistics import PolynomialStatistics, cost, usual_balance
+from discreet.mechanisms.regression.polynomial_statistics import PolynomialStatistics, cost, usual_balance
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss

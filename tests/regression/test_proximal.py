@@ -7,18 +7,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.mechanisms import regression_proximal as proximal
-from discreet.mechanisms import regression_rejection as rejection
-from discreet.mechanisms.loss_floors import pull
-from discreet.mechanisms.potential import Potential
-from discreet.mechanisms.radial_proposal import FINER
-from discreet.mechanisms.rejection_rounding import Rounding
+from discreet.mechanisms.regression.samplers import proximal, rejection
+from discreet.mechanisms.regression.samplers.loss_floors import pull
+from discreet.mechanisms.regression.samplers.potential import Potential
+from discreet.mechanisms.regression.samplers.radial_proposal import FINER
+from discreet.mechanisms.regression.samplers.rejection_rounding import Rounding
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Logistic
 from discreet.models.regression_records import Records
 from discreet.privacy.guarantee import NotProved
-from discreet.privacy.guarantees import GaussianDP
+from discreet.privacy.kinds import GaussianDP
 from discreet.sampling.source import SeededSource
 
 FALSE_ALARM = 1e-6  # of each statistical test below; seeds are fixed

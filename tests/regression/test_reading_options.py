@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from discreet.families import BayesianLinearRegression, BetaBernoulli
-from discreet.inference.noise_aware_normal_chains import Plan
-from discreet.inference.noise_aware_regression import Design
 from discreet.ledger import Ledger
-from discreet.privacy.guarantees import ApproxDP
+from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.linear_regression import Design
+from discreet.privacy.kinds import ApproxDP
 from discreet.privatise import privatise
 from discreet.sampling.source import SeededSource
 from discreet.tables.schema import Binary, Bounded

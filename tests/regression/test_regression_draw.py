@@ -12,10 +12,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import expit, log_expit
 
-from discreet.mechanisms.one_regression_sample import OneRegressionSample, loss_range
-from discreet.mechanisms.radial_proposal import Proposal
-from discreet.mechanisms.record_cap import RecordCap
-from discreet.mechanisms.regression_draw import (
+from discreet.mechanisms.regression.draws import (
     ConcentratedRegression,
     DiffusedRegression,
     DirectRegression,
@@ -23,15 +20,18 @@ from discreet.mechanisms.regression_draw import (
     private_potential,
     simulate,
 )
-from discreet.mechanisms.regression_rules import allowed
-from discreet.mechanisms.tilted import Tilted
+from discreet.mechanisms.regression.knobs import allowed
+from discreet.mechanisms.regression.one_sample import OneRegressionSample, loss_range
+from discreet.mechanisms.regression.record_cap import RecordCap
+from discreet.mechanisms.regression.samplers.radial_proposal import Proposal
+from discreet.mechanisms.regression.samplers.tilted_potential import Tilted
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss, Logistic
 from discreet.models.regression_records import Records
+from discreet.privacy.amplification.langevin import exact_draw
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privacy.langevin import exact_draw
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.sampling.source import SeededSource
 
 DELTA = 1e-5

@@ -10,21 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.mechanisms import regression_rejection as rejection
-from discreet.mechanisms.loss_floors import floor, pull
-from discreet.mechanisms.one_regression_sample import OneRegressionSample
-from discreet.mechanisms.potential import Potential
-from discreet.mechanisms.radial_envelope import Growth, growth, metric, strips, tilt
-from discreet.mechanisms.radial_proposal import Ball, Proposal, exponentials, normals
-from discreet.mechanisms.regression_draw import DiffusedRegression, TunedRegression
-from discreet.mechanisms.tilted import Tilted, coarse
+from discreet.mechanisms.regression.draws import DiffusedRegression, TunedRegression
+from discreet.mechanisms.regression.one_sample import OneRegressionSample
+from discreet.mechanisms.regression.samplers import rejection
+from discreet.mechanisms.regression.samplers.loss_floors import floor, pull
+from discreet.mechanisms.regression.samplers.potential import Potential
+from discreet.mechanisms.regression.samplers.radial_envelope import Growth, growth, metric, strips, tilt
+from discreet.mechanisms.regression.samplers.radial_proposal import Ball, Proposal, exponentials, normals
+from discreet.mechanisms.regression.samplers.tilted_potential import Tilted, coarse
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss, Logistic
 from discreet.models.regression_records import Records
-from discreet.privacy.certified import precision
+from discreet.privacy.arithmetic.ball import precision
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP
 from discreet.sampling.source import SeededSource
 
 FALSE_ALARM = 1e-6  # of each statistical test below; seeds are fixed

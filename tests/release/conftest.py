@@ -11,7 +11,7 @@ import pytest
 
 from discreet.ledger import Ledger
 from discreet.privacy.guarantee import SUBSTITUTE
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.kinds import ApproxDP
 from discreet.tables.schema import Binary, Schema
 
 

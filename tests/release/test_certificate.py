@@ -7,15 +7,15 @@ from fractions import Fraction
 import pytest
 
 from discreet.audit.registry import CASES
-from discreet.certificate import DELTAS, FORMAT, ORDERS, audits, certificate_text, in_words
 from discreet.families import BetaBernoulli
 from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
-from discreet.privacy.composition import compose
+from discreet.privacy.accounting.composition import compose
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privacy.odds import loss_bound, sure_after
 from discreet.privatise import privatise
+from discreet.release.certificate import DELTAS, FORMAT, ORDERS, audits, certificate_text, in_words
 
 MODEL = BetaBernoulli(6, 12)
 KEYS = {

@@ -6,16 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discreet.certificate import certificate_text
 from discreet.families import BetaBernoulli, DirichletCategorical, NormalMean
 from discreet.ledger import Ledger
-from discreet.privacy.filters import Overspent
+from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.privacy.kinds import ApproxDP, PureDP
 from discreet.privatise import ChargeKept, privatise
-from discreet.release import Release
+from discreet.release.certificate import certificate_text
+from discreet.release.release import Release
 from discreet.sampling.source import SeededSource
-from discreet.tables.columns import col
+from discreet.tables.derived.columns import col
 from discreet.tables.schema import Binary, Bounded, Categories
 from discreet.tables.table import Table
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from discreet.privacy.grouping import per_row
+from discreet.privacy.group_privacy import per_row
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 exact = st.fractions(min_value=Fraction(1, 1000), max_value=20) | st.floats(1e-3, 20)
 sizes = st.integers(1, 50)

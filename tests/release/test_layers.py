@@ -9,16 +9,16 @@ import discreet
 
 FORBIDDEN = ("discreet.tables", "discreet.statistics", "discreet.ledger", "discreet.privatise")
 PURE = (  # the released values, and nothing that draws
-    "discreet.mechanisms.noisy_release",
-    "discreet.mechanisms.noisy_cells",
-    "discreet.mechanisms.noisy_moments",
-    "discreet.mechanisms.perturbed_fit",
+    "discreet.mechanisms.statistics.noisy_statistic",
+    "discreet.mechanisms.statistics.noisy_tables",
+    "discreet.mechanisms.regression.noisy_moments",
+    "discreet.mechanisms.regression.perturbed_fit",
 )
 RIGHT = [
-    "discreet.release",
-    "discreet.certificate",
-    "discreet.inference.inference_data",
-    "discreet.inference.parameters",
+    "discreet.release.release",
+    "discreet.release.certificate",
+    "discreet.posteriors.inference_data",
+    "discreet.posteriors.named_parameters",
 ]
 
 

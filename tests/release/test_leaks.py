@@ -11,12 +11,12 @@ import warnings
 import pandas as pd
 import pytest
 
-from discreet.certificate import certificate_text
 from discreet.families import BetaBernoulli, DirichletCategorical, GammaPoisson, NormalMean
 from discreet.ledger import Ledger
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.privacy.kinds import ApproxDP, PureDP
 from discreet.privatise import ChargeKept, privatise
+from discreet.release.certificate import certificate_text
 from discreet.sampling.source import SeededSource
 from discreet.statistics import BoundedStatistic
 from discreet.tables.schema import Binary, Bounded, Categories, Count

@@ -6,18 +6,18 @@ import json
 import pytest
 
 from discreet.audit.registry import CASES
-from discreet.certificate import certificate_text
 from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
-from discreet.mechanisms.posterior import PosteriorDraws
+from discreet.mechanisms.posterior.draw import PosteriorDraws
 from discreet.mechanisms.registry import MECHANISMS
-from discreet.privacy import guarantees as kinds
+from discreet.privacy import kinds
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP
-from discreet.privacy.serial import from_json
+from discreet.privacy.json import from_json
+from discreet.privacy.kinds import ApproxDP
 from discreet.privatise import POSTERIORS, privatise
-from discreet.release import Release
-from discreet.release_json import model_from_json, model_to_json
+from discreet.release.certificate import certificate_text
+from discreet.release.json import model_from_json, model_to_json
+from discreet.release.release import Release
 from discreet.sampling.source import SeededSource
 
 OPTIONS = {"one_posterior_sample": {"truncation": 0.05}}

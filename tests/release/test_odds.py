@@ -5,7 +5,7 @@ import math
 import pytest
 from mpmath import mp, mpf
 
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privacy.odds import loss_bound, sure_after
 
 

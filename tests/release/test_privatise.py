@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from discreet.families import BetaBernoulli, DirichletCategorical
-from discreet.inference.draws import Draws, OnlyDraws
 from discreet.ledger import Ledger, LedgerError
-from discreet.mechanisms.noisy_release import NoisyRelease
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
-from discreet.privacy.filters import Overspent
+from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.posteriors.draws import Draws, OnlyDraws
+from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.guarantee import ADD_REMOVE, MixedRelations, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privacy.serial import from_json
+from discreet.privacy.json import from_json
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privatise import ChargeKept, Interrupted, privatise
-from discreet.release_json import release_to_json
+from discreet.release.json import release_to_json
 from discreet.sampling.source import SeededSource
 
 MODEL = BetaBernoulli(6, 12)
@@ -353,7 +353,7 @@ from discreet.tables.table import Table
 from discreet.tables.schema import Binary
 from discreet.families import BetaBernoulli
 from discreet.ledger import Ledger
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 from discreet.privatise import privatise
 import pandas
 BoundedStatistic.read = lambda self: os.kill(os.getpid(), signal.SIGKILL)

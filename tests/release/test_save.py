@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from discreet.families.registry import EXAMPLES
-from discreet.inference import inference_data
-from discreet.inference.draws import Draws
-from discreet.inference.parameters import PARTS, named
 from discreet.ledger import Ledger
-from discreet.privacy.guarantees import ApproxDP
+from discreet.posteriors import inference_data
+from discreet.posteriors.draws import Draws
+from discreet.posteriors.named_parameters import PARTS, named
+from discreet.privacy.kinds import ApproxDP
 from discreet.privatise import privatise
-from discreet.release import BrokenRelease, Release
+from discreet.release.release import BrokenRelease, Release
 from discreet.sampling.source import SeededSource
 
 MODEL = EXAMPLES[0][0]
@@ -114,7 +114,7 @@ def test_a_file_that_cannot_be_made_does_not_lose_the_release(release, tmp_path,
 
 
 def test_a_failing_save_leaves_nothing(release, tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.release_files.release_to_json", lambda _: 1 / 0)
+    monkeypatch.setattr("discreet.release.folder.release_to_json", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         release.save(tmp_path / "out", draws=0)
     assert not (tmp_path / "out").exists()

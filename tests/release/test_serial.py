@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.families.registry import EXAMPLES
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.privacy.composition import compose, parallel, repeat
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.privacy.accounting.composition import compose, parallel, repeat
 from discreet.privacy.divergence_bounds import RenyiDP
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved
-from discreet.privacy.guarantees import ApproxDP, BoundedRange, GaussianDP, PureDP, ZeroCDP
-from discreet.privacy.serial import from_json, to_json
+from discreet.privacy.json import from_json, to_json
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, ZeroCDP
 
 PLAIN = [
     PureDP(0.1),

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from discreet.certificate import certificate_text
 from discreet.families import BetaBernoulli, DirichletCategorical
 from discreet.ledger import Ledger
+from discreet.line.tiers import privatise_tiers
 from discreet.models.naive_bayes import NaiveBayes
-from discreet.privacy.filters import Overspent
+from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP
 from discreet.privatise import ChargeKept
-from discreet.release import Release
-from discreet.release_json import release_to_json
+from discreet.release.certificate import certificate_text
+from discreet.release.json import release_to_json
+from discreet.release.release import Release
 from discreet.sampling.source import SeededSource
-from discreet.tiers import privatise_tiers
 
 TARGETS = {"public": ApproxDP(0.2, 1e-6), "team": ApproxDP(2, 1e-6), "board": ApproxDP(1, 1e-6)}
 MODEL = BetaBernoulli(1, 1)
@@ -27,7 +27,7 @@ MODEL = BetaBernoulli(1, 1)
 @pytest.fixture(autouse=True)
 def in_memory(monkeypatch):
     monkeypatch.setattr(
-        "discreet.tiers.bounded", lambda table, model, relation: table.bounded(model, relation)
+        "discreet.line.tiers.bounded", lambda table, model, relation: table.bounded(model, relation)
     )
 
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from discreet.inference.draws import Draws
 from discreet.mechanisms.registry import MECHANISMS
+from discreet.posteriors.draws import Draws
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
-from discreet.privacy.guarantees import ApproxDP
-from discreet.privacy.serial import to_json
+from discreet.privacy.json import to_json
+from discreet.privacy.kinds import ApproxDP
 from discreet.privatise import parameters
-from discreet.receipts import Receipt
-from discreet.release import Release
-from discreet.release_json import canonical
+from discreet.release.json import canonical
+from discreet.release.receipt import Receipt
+from discreet.release.release import Release
 from discreet.sampling.source import SeededSource
 
 OPTIONS = {"one_posterior_sample": {"truncation": 0.05}}

@@ -21,7 +21,7 @@ from discreet.families import (
 from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privatise import POSTERIORS
 from discreet.report import LedgerView, ScopeView, report
 

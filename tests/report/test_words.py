@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.certificate import certificate_text
-from discreet.cli.errors import plain
-from discreet.privacy.filters import filter_for, spend
+from discreet.cli.printed.errors import plain
+from discreet.privacy.accounting.filters import filter_for, spend
 from discreet.privacy.guarantee import Unreachable
 from discreet.privacy.words import DOWN, UP, at_order, in_words, knob, number
+from discreet.release.certificate import certificate_text
 from discreet.report import LedgerView, report
 from discreet.sampling.source import SeededSource
 

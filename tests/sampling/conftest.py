@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.sampling import batches
+from discreet.sampling.in_bulk import batches
 
 PATHS = {
     "kernels": (1.0, 0, 100_000),

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from discreet.inference import cautions, hmm_posterior
+from discreet.posteriors import cautions
+from discreet.posteriors.hidden_markov import posterior as hmm_posterior
 from discreet.sampling.agreement import effective_size, r_hat
 
 

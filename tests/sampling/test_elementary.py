@@ -5,11 +5,11 @@ import pytest
 from flint import arb
 from scipy import stats
 
-from discreet.privacy.certified import precision
-from discreet.sampling import batches
-from discreet.sampling.elementary import EXP_ERROR, EXP_RANGE, LOG_ERROR, ROUNDOFF, exp, log
+from discreet.privacy.arithmetic.ball import precision
+from discreet.sampling.in_bulk import batches
+from discreet.sampling.in_bulk.elementary import EXP_ERROR, EXP_RANGE, LOG_ERROR, ROUNDOFF, exp, log
+from discreet.sampling.in_bulk.strips import HEIGHT, LOG_LEVEL_ERROR, LOG_LEVELS, QUICK, TABLE, TAIL, WEIGHTS
 from discreet.sampling.source import SeededSource
-from discreet.sampling.strips import HEIGHT, LOG_LEVEL_ERROR, LOG_LEVELS, QUICK, TABLE, TAIL, WEIGHTS
 
 
 def points():

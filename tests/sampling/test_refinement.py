@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from discreet.privacy.certified import PrecisionError, precision
-from discreet.sampling import batches, exact
+from discreet.privacy.arithmetic.ball import PrecisionError, precision
+from discreet.sampling import exact
+from discreet.sampling.in_bulk import batches
+from discreet.sampling.in_bulk.strips import TABLE
 from discreet.sampling.lazy import Uniform
 from discreet.sampling.source import SeededSource, Source
-from discreet.sampling.strips import TABLE
 
 
 @dataclass

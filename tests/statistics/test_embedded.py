@@ -11,8 +11,8 @@ from pyarrow import parquet as pq
 import discreet as dc
 from discreet.families.records import Ball, Lattice, tight
 from discreet.statistics import joint, sorted_units
-from discreet.statistics.compiled import mixed, tally, to_ball
 from discreet.statistics.counts import counts
+from discreet.statistics.kernel import mixed, tally, to_ball
 from discreet.statistics.sorted_units import _kept as kept
 from discreet.tables.schema import Binary, Bounded, Categories, Count
 from discreet.tables.table import Table

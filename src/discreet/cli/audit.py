@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import options as o
-from discreet.cli.errors import REFUSED
-from discreet.cli.show import dump, say, stepping, table
+from discreet.cli.printed.errors import REFUSED
+from discreet.cli.printed.show import dump, say, stepping, table
+from discreet.cli.typed import options as o
 
 if TYPE_CHECKING:
     from discreet.audit.case import Verdict

@@ -15,7 +15,11 @@ from typer.core import TyperGroup
 from discreet import __version__
 from discreet.cli.audit import audit
 from discreet.cli.demo import demo
-from discreet.cli.errors import (
+from discreet.cli.fit import fit
+from discreet.cli.ledger import ledger
+from discreet.cli.local import local
+from discreet.cli.plan import plan
+from discreet.cli.printed.errors import (
     BAD_INPUT,
     BEGUN,
     DONE,
@@ -27,14 +31,10 @@ from discreet.cli.errors import (
     unsure,
     where,
 )
-from discreet.cli.fit import fit
-from discreet.cli.ledger import ledger
-from discreet.cli.local import local
-from discreet.cli.plan import plan
+from discreet.cli.printed.show import VERBOSE, complain
+from discreet.cli.printed.streams import all_is_said, own_the_process, prepare
 from discreet.cli.reproduce import reproduce
 from discreet.cli.schema import schema
-from discreet.cli.show import VERBOSE, complain
-from discreet.cli.streams import all_is_said, own_the_process, prepare
 from discreet.cli.tiers import tiers
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Discreet(TyperGroup):
 
 def _report(error: BaseException, words: str, code: int, *, as_json: bool) -> None:
     if as_json:
-        from discreet.cli.show import dump  # noqa: PLC0415 - only when something failed
+        from discreet.cli.printed.show import dump  # noqa: PLC0415 - only when something failed
 
         charge = getattr(error, "receipt_id", None)
         dump({"error": words, "kind": type(error).__name__, "exit_code": code, "charge": charge})

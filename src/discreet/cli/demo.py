@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import options as o
-from discreet.cli.errors import DONE, INTERRUPTED, REFUSED, plain_line
-from discreet.cli.show import complain, dump, heading, lines, say, waiting
+from discreet.cli.printed.errors import DONE, INTERRUPTED, REFUSED, plain_line
+from discreet.cli.printed.show import complain, dump, heading, lines, say, waiting
+from discreet.cli.typed import options as o
 from discreet.place import new_folder
 
 if TYPE_CHECKING:
@@ -164,9 +164,9 @@ def _refused(folder: Path, *, quiet: bool) -> dict[str, Any]:
 
 
 def _told(folder: Path, attempt: str, *, quiet: bool) -> dict[str, Any]:
-    from discreet.certificate import certificate_text  # noqa: PLC0415 - loaded on use, not for --help
-    from discreet.cli.release import summary  # noqa: PLC0415
-    from discreet.release import Release  # noqa: PLC0415
+    from discreet.cli.printed.release import summary  # noqa: PLC0415
+    from discreet.release.certificate import certificate_text  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.release.release import Release  # noqa: PLC0415
 
     release = Release.load(folder / attempt)
     picture = _picture(folder)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli import options as o
-from discreet.cli.job import Job, any_model_of, read_job, schema_of
 from discreet.cli.ledger import opened_ledger
-from discreet.cli.saving import answer, completed, draws_to_save, honest, named, recorded
-from discreet.cli.show import dump, note, waiting
-from discreet.cli.words import (
+from discreet.cli.printed.saving import answer, completed, draws_to_save, honest, named, recorded
+from discreet.cli.printed.show import dump, note, waiting
+from discreet.cli.typed import options as o
+from discreet.cli.typed.arguments import (
     COUNTED,
     MECHANISMS,
     OF_COUNTS,
@@ -24,12 +23,13 @@ from discreet.cli.words import (
     promise,
     relation,
 )
+from discreet.cli.typed.job import Job, any_model_of, read_job, schema_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.ledger import Ledger
-    from discreet.release import Release
+    from discreet.release.release import Release
     from discreet.tables.schema import Schema
     from discreet.tables.table import Table
 
@@ -144,7 +144,7 @@ def fit(
 
 
 def _show(release: Release, ledger: Ledger, folder: Path, *, json: bool) -> None:
-    from discreet.cli.release import as_json, show  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.cli.printed.release import as_json, show  # noqa: PLC0415 - loaded on use, not for --help
 
     if json:
         dump(as_json(release, ledger, folder))
@@ -194,7 +194,7 @@ def released(job: Job) -> tuple[Release, Ledger, Path]:
 
 def opened_table(job: Job, declared: Schema) -> Table:
     """Open the table, derive columns, keep rows: all of it by names and types alone."""
-    from discreet.cli.sources import source_of  # noqa: PLC0415
+    from discreet.cli.typed.sources import source_of  # noqa: PLC0415
     from discreet.tables.table import Table  # noqa: PLC0415
 
     if job.where and relation(job.relation).value == "substitute":
@@ -208,6 +208,6 @@ def opened_table(job: Job, declared: Schema) -> Table:
     )
     if not (job.derive or job.where):
         return table
-    from discreet.cli.expressions import selected  # noqa: PLC0415
+    from discreet.cli.typed.expressions import selected  # noqa: PLC0415
 
     return selected(table, job.derive, job.where)

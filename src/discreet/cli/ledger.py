@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import options as o
-from discreet.cli.errors import plain
-from discreet.cli.show import dump, say, table
-from discreet.cli.words import graph_relation, promise
+from discreet.cli.printed.errors import plain
+from discreet.cli.printed.show import dump, say, table
+from discreet.cli.typed import options as o
+from discreet.cli.typed.arguments import graph_relation, promise
 from discreet.shown import address
 
 if TYPE_CHECKING:
@@ -142,12 +142,12 @@ def verify(
     """
     claims = {}
     if release:
-        from discreet.release import Release  # noqa: PLC0415
+        from discreet.release.release import Release  # noqa: PLC0415
 
         claims = {folder: Release.load(folder) for folder in release}
     head = opened_ledger(where).verify(*claims.values())
     for folder, claim in claims.items():
-        from discreet.release_files import refuse_other_certificate  # noqa: PLC0415
+        from discreet.release.folder import refuse_other_certificate  # noqa: PLC0415
 
         refuse_other_certificate(folder, claim)
     receipts = [claim.receipt for claim in claims.values()]
@@ -201,7 +201,7 @@ def export(
 
 def _scope(opened: Ledger, name: str) -> dict[str, Any]:
     from discreet.ledger.amounts import fits_in_words  # noqa: PLC0415
-    from discreet.privacy.serial import to_json  # noqa: PLC0415
+    from discreet.privacy.json import to_json  # noqa: PLC0415
     from discreet.privacy.words import in_words  # noqa: PLC0415
 
     left = opened.remaining(name)

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import options as o
 from discreet.cli.ledger import opened_ledger
-from discreet.cli.saving import answer, honest, lost_if_unwritten, undisturbed
-from discreet.cli.show import dump, say, table, waiting
-from discreet.cli.words import one_of, starting_with
+from discreet.cli.printed.saving import answer, honest, lost_if_unwritten, undisturbed
+from discreet.cli.printed.show import dump, say, table, waiting
+from discreet.cli.typed import options as o
+from discreet.cli.typed.arguments import one_of, starting_with
 from discreet.place import dated
 from discreet.shown import cell
 
 if TYPE_CHECKING:
-    from discreet.local import LocalRelease
-    from discreet.mechanisms.profile import ProfileMechanism
-    from discreet.privacy.profiles import ProfileGraph
+    from discreet.line.local import LocalRelease
+    from discreet.mechanisms.local.profile_base import ProfileMechanism
+    from discreet.privacy.profile_graph import ProfileGraph
 
 KINDS = ("keep", "corruption", "largest_error", "smooth_bit", "cluster_bit")
 
@@ -68,9 +68,9 @@ def local(
     if out.suffix not in {".csv", ".parquet"}:
         raise ValueError(f"--out ends in .csv or .parquet, got {out.name!r}")
 
-    from discreet.local import charge_name, release_observations  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.line.local import charge_name, release_observations  # noqa: PLC0415 - loaded on use, not for --help
     from discreet.place import new_file  # noqa: PLC0415
-    from discreet.privacy.profiles import ProfileGraph  # noqa: PLC0415
+    from discreet.privacy.profile_graph import ProfileGraph  # noqa: PLC0415
     from discreet.sampling.source import SeededSource  # noqa: PLC0415
 
     book = opened_ledger(ledger)
@@ -97,8 +97,8 @@ def local(
 
 
 def solved(graph: ProfileGraph, epsilon: float, kind: str) -> ProfileMechanism:
-    from discreet.mechanisms import profile_bits as bits  # noqa: PLC0415
-    from discreet.mechanisms import profile_categorical as categories  # noqa: PLC0415
+    from discreet.mechanisms.local import profile_bits as bits  # noqa: PLC0415
+    from discreet.mechanisms.local import profile_categorical as categories  # noqa: PLC0415
 
     smooth = categories.SmoothCategorical.solve
     build: dict[str, Any] = {

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import options as o
-from discreet.cli.errors import REFUSED, decimal, plain_line
-from discreet.cli.job import Job, any_model_of, model_of, read_job, schema_of
-from discreet.cli.show import dump, lines, say, table
-from discreet.cli.words import (
+from discreet.cli.printed.errors import REFUSED, decimal, plain_line
+from discreet.cli.printed.show import dump, lines, say, table
+from discreet.cli.typed import options as o
+from discreet.cli.typed.arguments import (
     COUNTED,
     MECHANISMS,
     OF_REGRESSIONS,
@@ -24,7 +23,8 @@ from discreet.cli.words import (
     promise,
     starting_with,
 )
-from discreet.cli.words import relation as neighbours
+from discreet.cli.typed.arguments import relation as neighbours
+from discreet.cli.typed.job import Job, any_model_of, model_of, read_job, schema_of
 
 if TYPE_CHECKING:
     from discreet.families.family import Family
@@ -207,7 +207,7 @@ def _split(job: Job, questions: int, *, json: bool) -> None:
     job.need("target")
 
     from discreet.planning import split as parts_of  # noqa: PLC0415
-    from discreet.privacy.serial import to_json  # noqa: PLC0415
+    from discreet.privacy.json import to_json  # noqa: PLC0415
     from discreet.privacy.words import in_words  # noqa: PLC0415
 
     parts = parts_of(promise(str(job.target), job.relation), questions)

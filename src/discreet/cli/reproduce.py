@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import options as o
-from discreet.cli.show import dump, say, stepping, table
+from discreet.cli.printed.show import dump, say, stepping, table
+from discreet.cli.typed import options as o
 from discreet.experiments.registry import EXPERIMENTS, GROUPS, chosen, find
 
 LIST = "list"

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import options as o
 from discreet.cli.fit import opened_table
-from discreet.cli.job import Job, model_of, read_job, schema_of
 from discreet.cli.ledger import opened_ledger
-from discreet.cli.saving import answer, completed, draws_to_save, honest, named, recorded
-from discreet.cli.show import dump, say, table, waiting
-from discreet.cli.words import promise
+from discreet.cli.printed.saving import answer, completed, draws_to_save, honest, named, recorded
+from discreet.cli.printed.show import dump, say, table, waiting
+from discreet.cli.typed import options as o
+from discreet.cli.typed.arguments import promise
+from discreet.cli.typed.job import Job, model_of, read_job, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from discreet.ledger import Ledger
     from discreet.privacy.guarantee import Guarantee
-    from discreet.release import Release
+    from discreet.release.release import Release
 
 
 def tiers(
@@ -110,8 +110,8 @@ def released(
 
     declared = schema_of(job)
 
+    from discreet.line.tiers import privatise_tiers  # noqa: PLC0415
     from discreet.sampling.source import SeededSource  # noqa: PLC0415
-    from discreet.tiers import privatise_tiers  # noqa: PLC0415
 
     opened = opened_ledger(str(job.ledger), (job.scope or ("default",))[0])
     private = opened_table(job, declared)
@@ -137,8 +137,8 @@ def released(
 
 
 def show(made: Mapping[str, Release], ledger: Ledger, folders: Mapping[str, Path]) -> None:
-    from discreet.cli.errors import plain  # noqa: PLC0415 - loaded on use, not for --help
-    from discreet.cli.release import LEVEL, promises, summary  # noqa: PLC0415
+    from discreet.cli.printed.errors import plain  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.cli.printed.release import LEVEL, promises, summary  # noqa: PLC0415
 
     rows = [
         (name, row["parameter"], f"{row['mean']:.6g}", "{:.6g} to {:.6g}".format(*row["interval"]))
@@ -157,6 +157,6 @@ def show(made: Mapping[str, Release], ledger: Ledger, folders: Mapping[str, Path
 
 
 def _plain(one: Release, ledger: Ledger, folder: Path) -> dict[str, Any]:
-    from discreet.cli.release import as_json  # noqa: PLC0415
+    from discreet.cli.printed.release import as_json  # noqa: PLC0415
 
     return as_json(one, ledger, folder)

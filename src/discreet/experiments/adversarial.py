@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.experiments.thesis_figure import COLOURS, finish, legend_beside, new_figure, write_numbers
+from discreet.experiments.thesis.figure import COLOURS, finish, legend_beside, new_figure, write_numbers
 from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.privacy.certified import settle
-from discreet.privacy.guarantees import PureDP
-from discreet.privacy.ops_worst import beta_pair_epsilon
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.privacy.arithmetic.ball import settle
+from discreet.privacy.kinds import PureDP
+from discreet.privacy.worst_pairs.tempered_posterior import beta_pair_epsilon
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.datasets import adult
-from discreet.experiments.thesis_figure import finish, new_figure, write_numbers
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.noisy_projected_sgd import NoisyProjectedSGD
-from discreet.mechanisms.sgd_losses import logistic_loss
-from discreet.privacy.guarantees import ApproxDP
-from discreet.privacy.iteration import Step, geometric, iterate, published_iteration
-from discreet.privacy.noisy_sgd import NoisySGD
+from discreet.experiments.thesis.figure import finish, new_figure, write_numbers
+from discreet.mechanisms.noise.gaussian import Gaussian
+from discreet.mechanisms.sgd.losses import logistic_loss
+from discreet.mechanisms.sgd.noisy_projected_sgd import NoisyProjectedSGD
+from discreet.privacy.amplification.iteration import Step, geometric, iterate, published_iteration
+from discreet.privacy.amplification.noisy_sgd import NoisySGD
+from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:

@@ -38,46 +38,46 @@ EXPERIMENTS: dict[str, Experiment] = {
     "figure-4.1": Experiment(
         "Truncated and tempered posteriors of one proportion",
         "G20 fig. 4.1; F16 fig. 1",
-        "thesis_tempered:figure_4_1",
+        "thesis.tempered:figure_4_1",
         "erratum 12: T is 2.7726, printed 2.7; the two readings of the tempered prior are both drawn",
     ),
     "figure-4.2": Experiment(
         "Error of one posterior draw against the number of records",
         "G20 fig. 4.2; F16 fig. 2",
-        "thesis_error:figure_4_2",
+        "thesis.error:figure_4_2",
         "erratum 12: with n public, noise on the success count alone is enough; both are drawn",
     ),
     "figure-5.1": Experiment(
-        "Rényi curves of the diffused posterior", "G20 fig. 5.1", "thesis_curves:figure_5_1", COROLLARY
+        "Rényi curves of the diffused posterior", "G20 fig. 5.1", "thesis.curves:figure_5_1", COROLLARY
     ),
     "figure-5.2": Experiment(
         "Rényi curves of the concentrated posterior",
         "G20 fig. 5.2",
-        "thesis_curves:figure_5_2",
+        "thesis.curves:figure_5_2",
         "erratum 1: Corollary 16 is loose for orders below 2; both are drawn",
     ),
     "figure-5.3": Experiment(
-        "KL divergence from the true posterior, order 2", "G20 fig. 5.3", "thesis_kl:figure_5_3", SIGMA
+        "KL divergence from the true posterior, order 2", "G20 fig. 5.3", "thesis.kl:figure_5_3", SIGMA
     ),
     "figure-5.4": Experiment(
-        "KL divergence from the true posterior, order 15", "G20 fig. 5.4", "thesis_kl:figure_5_4", SIGMA
+        "KL divergence from the true posterior, order 15", "G20 fig. 5.4", "thesis.kl:figure_5_4", SIGMA
     ),
     "figure-5.5": Experiment(
-        "Held-out negative log-likelihood, order 2", "G20 fig. 5.5", "thesis_held_out:figure_5_5", SIGMA
+        "Held-out negative log-likelihood, order 2", "G20 fig. 5.5", "thesis.held_out:figure_5_5", SIGMA
     ),
     "figure-5.6": Experiment(
-        "Held-out negative log-likelihood, order 15", "G20 fig. 5.6", "thesis_held_out:figure_5_6", SIGMA
+        "Held-out negative log-likelihood, order 15", "G20 fig. 5.6", "thesis.held_out:figure_5_6", SIGMA
     ),
     "figure-5.7": Experiment(
         "Held-out negative log-likelihood, prior right and wrong",
         "G20 fig. 5.7",
-        "thesis_held_out:figure_5_7",
+        "thesis.held_out:figure_5_7",
         SIGMA,
     ),
     "figure-5.8": Experiment(
         "Held-out negative log-likelihood, uniform prior",
         "G20 fig. 5.8",
-        "thesis_held_out:figure_5_8",
+        "thesis.held_out:figure_5_8",
         "erratum 5: the prior (1, 2) concentrates at 0.5, printed 0.2; " + SIGMA,
     ),
     "adversarial-data": Experiment(
@@ -89,7 +89,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "profiles": Experiment(
         "Profile-based privacy: flips, costs and kernels beside randomised response",
         "G20 figs 7.2–7.8; GC19",
-        "profile_figures:figures",
+        "profiles.figures:figures",
         "errata 18 and 19: the flip needs positive parts; the largest error is not unique; Table 7.1 is lost",
     ),
     "amplification": Experiment(
@@ -101,13 +101,13 @@ EXPERIMENTS: dict[str, Experiment] = {
     "hmm": Experiment(
         "Hidden Markov case study: states of regions by month, and prediction against ε",
         "F16 §6",
-        "hmm:case_study",
+        "hidden_markov.case_study:case_study",
         "erratum 20: eq. (48) as printed samples another law; the right one is used. It takes minutes",
     ),
     "glm": Experiment(
         "Private logistic regression on Abalone, Adult and MNIST 3-vs-8: error and likelihood against ε",
         "GSC17 §5",
-        "glm:figures",
+        "regression.figures:figures",
         "The paper prints no numbers; every mechanism at (ε, δ) is drawn too. It takes half an hour",
     ),
 }

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from discreet.families.beta_law import BetaLaw
+from discreet.families.exact_fields import Rational, rational
 from discreet.families.family import Floats, records
-from discreet.families.parameters import Rational, rational
+from discreet.families.laws.beta import BetaLaw
 from discreet.families.records import Lattice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Relation
-    from discreet.privacy.pairs import WorstCase
+    from discreet.privacy.worst_pairs.pairs import WorstCase
 
 
 @final
@@ -56,7 +56,7 @@ class BetaBernoulli(BetaLaw):
         have a monotone likelihood ratio in x, so the hockey-stick's set is an upper set, and widening x − x'
         only raises P and lowers Q on it; every f-divergence is a mixture of hockey-sticks.
         """
-        from discreet.privacy.pairs import BetaPairs, GammaShapePairs  # noqa: PLC0415
+        from discreet.privacy.worst_pairs.pairs import BetaPairs, GammaShapePairs  # noqa: PLC0415
 
         r = rational(step, what="step")
         if relation.replaces:

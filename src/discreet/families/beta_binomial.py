@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 import numpy as np
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 
-from discreet.families.beta_law import BetaLaw
+from discreet.families.exact_fields import Whole, rational
 from discreet.families.family import Floats, records
-from discreet.families.parameters import Whole, rational
+from discreet.families.laws.beta import BetaLaw
 from discreet.families.records import Lattice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Relation
-    from discreet.privacy.pairs import WorstCase
+    from discreet.privacy.worst_pairs.pairs import WorstCase
 
 
 @final
@@ -46,7 +46,7 @@ class BetaBinomial(BetaLaw):
 
         By the monotone likelihood ratio, all successes against all failures is the worst substitution.
         """
-        from discreet.privacy.pairs import BetaPairs, GammaShapePairs  # noqa: PLC0415
+        from discreet.privacy.worst_pairs.pairs import BetaPairs, GammaShapePairs  # noqa: PLC0415
 
         r = rational(step, what="step")
         if relation.replaces:

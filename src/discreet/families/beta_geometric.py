@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 import numpy as np
 from scipy.special import betaln, xlog1py
 
-from discreet.families.beta_law import BetaLaw
+from discreet.families.exact_fields import Whole, rational
 from discreet.families.family import Floats, records
-from discreet.families.parameters import Whole, rational
+from discreet.families.laws.beta import BetaLaw
 from discreet.families.records import Lattice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Relation
-    from discreet.privacy.pairs import WorstCase
+    from discreet.privacy.worst_pairs.pairs import WorstCase
 
 
 @final
@@ -49,7 +49,7 @@ class BetaGeometric(BetaLaw):
 
         A record added moves both shapes, for which no worst pair is proved.
         """
-        from discreet.privacy.pairs import BetaSidePairs  # noqa: PLC0415
+        from discreet.privacy.worst_pairs.pairs import BetaSidePairs  # noqa: PLC0415
 
         if not relation.replaces:
             raise self._not_proved(relation)

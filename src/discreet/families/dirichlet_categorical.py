@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from discreet.families.dirichlet_law import DirichletLaw
+from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.records import numbers
 
 if TYPE_CHECKING:

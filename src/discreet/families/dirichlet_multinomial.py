@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from discreet.families.dirichlet_law import DirichletLaw
-from discreet.families.parameters import Whole
+from discreet.families.exact_fields import Whole
+from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.records import numbers, refuse_overflow
 
 if TYPE_CHECKING:

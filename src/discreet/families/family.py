@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.families.parameters import exactly, rational, show
+from discreet.families.exact_fields import exactly, rational, show
 
 if TYPE_CHECKING:
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Relation
-    from discreet.privacy.pairs import WorstCase
+    from discreet.privacy.worst_pairs.pairs import WorstCase
     from discreet.sampling.source import Source
 
 __all__ = ["Family", "Floats", "Integers", "Sensitivity", "rational"]

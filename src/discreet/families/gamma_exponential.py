@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
+from discreet.families.exact_fields import Grid, Rational, rational
 from discreet.families.family import Floats, records
-from discreet.families.gamma_law import GammaLaw
-from discreet.families.parameters import Grid, Rational, rational
+from discreet.families.laws.gamma import GammaLaw
 from discreet.families.records import Lattice, default_grid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Relation
-    from discreet.privacy.pairs import WorstCase
+    from discreet.privacy.worst_pairs.pairs import WorstCase
 
 
 @final
@@ -53,7 +53,7 @@ class GammaExponential(GammaLaw):
         waited 0; the likelihood ratio is monotone in the wait, so no shorter one is worse. A record added
         also moves the shape, for which no worst pair is proved.
         """
-        from discreet.privacy.pairs import GammaRatePairs  # noqa: PLC0415
+        from discreet.privacy.worst_pairs.pairs import GammaRatePairs  # noqa: PLC0415
 
         if not relation.replaces:
             raise self._not_proved(relation)

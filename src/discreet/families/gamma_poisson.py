@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from discreet.families.exact_fields import Whole, rational
 from discreet.families.family import Floats, records
-from discreet.families.gamma_law import GammaLaw
-from discreet.families.parameters import Whole, rational
+from discreet.families.laws.gamma import GammaLaw
 from discreet.families.records import Lattice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Relation
-    from discreet.privacy.pairs import WorstCase
+    from discreet.privacy.worst_pairs.pairs import WorstCase
 
 
 @final
@@ -49,7 +49,7 @@ class GammaPoisson(GammaLaw):
 
         A record added also moves the rate, for which no worst pair is proved.
         """
-        from discreet.privacy.pairs import GammaShapePairs  # noqa: PLC0415
+        from discreet.privacy.worst_pairs.pairs import GammaShapePairs  # noqa: PLC0415
 
         if not relation.replaces:
             raise self._not_proved(relation)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
+from discreet.families.exact_fields import Grid, Rational, exactly
 from discreet.families.family import (
     Floats,
     Integers,
@@ -17,10 +18,9 @@ from discreet.families.family import (
     table_size,
     to_project,
 )
-from discreet.families.matrices import floats, nearest_semidefinite, pack, unpack, unpack_exact
-from discreet.families.parameters import Grid, Rational, exactly
+from discreet.families.laws.linear_regression import RegressionLaw
+from discreet.families.laws.matrices import floats, nearest_semidefinite, pack, unpack, unpack_exact
 from discreet.families.records import Ball, default_grid
-from discreet.families.regression_law import RegressionLaw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Relation
 
 

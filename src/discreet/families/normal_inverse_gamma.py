@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
+from discreet.families.exact_fields import Grid, Rational, exactly, power_of_two_above
 from discreet.families.family import (
     Floats,
     Integers,
@@ -20,14 +21,13 @@ from discreet.families.family import (
     table_size,
     to_project,
 )
-from discreet.families.normal_inverse_gamma_law import NormalInverseGammaLaw
-from discreet.families.parameters import Grid, Rational, exactly, power_of_two_above
+from discreet.families.laws.normal_inverse_gamma import NormalInverseGammaLaw
 from discreet.families.records import Lattice, default_grid, refuse_overflow
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Relation
 
 

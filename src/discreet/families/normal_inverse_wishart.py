@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
+from discreet.families.exact_fields import Grid, Rational, exactly, power_of_two_above
 from discreet.families.family import (
     Floats,
     Integers,
@@ -18,9 +19,8 @@ from discreet.families.family import (
     table_size,
     to_project,
 )
-from discreet.families.matrices import floats, nearest_semidefinite, pack, unpack, unpack_exact
-from discreet.families.normal_inverse_wishart_law import NormalInverseWishartLaw
-from discreet.families.parameters import Grid, Rational, exactly, power_of_two_above
+from discreet.families.laws.matrices import floats, nearest_semidefinite, pack, unpack, unpack_exact
+from discreet.families.laws.normal_inverse_wishart import NormalInverseWishartLaw
 from discreet.families.records import Ball, default_grid
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Relation
 
 

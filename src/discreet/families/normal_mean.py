@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 import numpy as np
 from scipy.special import ndtri
 
+from discreet.families.exact_fields import Grid, Rational, exactly, power_of_two_above, rational
 from discreet.families.family import Floats, credible, records
-from discreet.families.parameters import Grid, Rational, exactly, power_of_two_above, rational
 from discreet.families.records import Lattice, default_grid
 from discreet.families.scalar import ScalarFamily
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Relation
-    from discreet.privacy.pairs import WorstCase
+    from discreet.privacy.worst_pairs.pairs import WorstCase
     from discreet.sampling.source import Source
 
 
@@ -73,7 +73,7 @@ class NormalMean(ScalarFamily):
 
         A record added also moves the posterior's variance, for which no worst pair is proved.
         """
-        from discreet.privacy.pairs import NormalPair  # noqa: PLC0415
+        from discreet.privacy.worst_pairs.pairs import NormalPair  # noqa: PLC0415
 
         if not relation.replaces:
             raise self._not_proved(relation)

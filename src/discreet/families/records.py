@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.families.parameters import power_of_two_above
+from discreet.families.exact_fields import power_of_two_above
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

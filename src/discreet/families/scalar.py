@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.families.records import Lattice
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
 
 
 @dataclass(frozen=True, repr=False)

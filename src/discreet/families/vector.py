@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from discreet.privacy.certified import Exact
-    from discreet.privacy.pairs import WorstCase
+    from discreet.privacy.arithmetic.ball import Exact
+    from discreet.privacy.worst_pairs.pairs import WorstCase
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from discreet.models.design import Feature
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
-from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.privacy.kinds import ApproxDP, PureDP
 from discreet.sampling.source import SYSTEM, SeededSource, Source
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.models.margin_losses import Floats
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
 
 NUMERIC = "biuf"  # dtypes whose values are numbers
 

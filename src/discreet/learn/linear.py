@@ -16,9 +16,9 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.records import FAR
 from discreet.learn.declared import Scale, norm_of
 from discreet.learn.private import PrivateEstimator, array
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from discreet.ledger import Ledger
     from discreet.models.margin_losses import Floats
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee, Relation
     from discreet.sampling.source import Source
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.ledger import Ledger
     from discreet.models.margin_losses import Floats
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee, Relation
     from discreet.sampling.source import Source
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from discreet.mechanisms.calibration import gaussian_share
 from discreet.mechanisms.user_functions import unseen
-from discreet.privacy.composition import repeat
-from discreet.privacy.grouping import per_draw
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.accounting.composition import repeat
+from discreet.privacy.group_privacy import per_draw
+from discreet.privacy.kinds import ApproxDP
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

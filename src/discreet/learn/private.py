@@ -15,7 +15,7 @@ from discreet.ledger import Ledger
 from discreet.line.after_charge import blind, release_once
 from discreet.line.forms import values
 from discreet.privatise import parameters, pay
-from discreet.release_json import model_to_json
+from discreet.release.json import model_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.models.margin_losses import Floats
     from discreet.privacy.guarantee import Guarantee
-    from discreet.receipts import Receipt
+    from discreet.release.receipt import Receipt
     from discreet.sampling.source import Source
 
 S = TypeVar("S")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.conjugate import posterior
-from discreet.inference.draws import released
 from discreet.learn.declared import Scale, names_of, norm_of
 from discreet.learn.one_vs_rest import composed, shares
 from discreet.learn.private import PrivateEstimator
 from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
 from discreet.models.regression_values import VALUES
+from discreet.posteriors.draws import released
+from discreet.posteriors.read import posterior
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
 from discreet.privatise import refuse_strangers
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.privacy.curves import downward, lowered
-from discreet.privacy.filters import Filter, Overspent, Spending, filter_for
+from discreet.privacy.accounting.filters import Filter, Overspent, Spending, filter_for
+from discreet.privacy.arithmetic.curves import downward, lowered
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved, same_relation
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privacy.serial import from_json
+from discreet.privacy.json import from_json
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privacy.words import DOWN, in_words, number
 
 if TYPE_CHECKING:

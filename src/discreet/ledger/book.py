@@ -1,7 +1,7 @@
 """The durable budget: charged before private data are read, never after.
 
 A charge is one transaction: lock, add the price where it fits, append to the hash chain, commit. A crash may
-waste budget, never overspend it. See amounts for the prices and discreet.receipts for what is proved.
+waste budget, never overspend it. See amounts for the prices and discreet.release.receipt for what is proved.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from discreet.ledger.store import (
     scope_states,
     state_of,
 )
-from discreet.privacy.filters import Overspent
-from discreet.privacy.serial import from_json, to_json
+from discreet.privacy.accounting.filters import Overspent
+from discreet.privacy.json import from_json, to_json
 from discreet.privacy.words import in_words
-from discreet.receipts import (
+from discreet.release.receipt import (
     Entry,
     Head,
     LedgerError,
@@ -49,9 +49,9 @@ from discreet.shown import address
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from discreet.privacy.filters import Spending
+    from discreet.privacy.accounting.filters import Spending
     from discreet.privacy.guarantee import Guarantee
-    from discreet.receipts import Claim
+    from discreet.release.receipt import Claim
 
 __all__ = [
     "Entry",

@@ -8,13 +8,13 @@ import json
 from typing import TYPE_CHECKING
 
 from discreet.ledger.amounts import FULL
-from discreet.receipts import canonical
+from discreet.release.receipt import canonical
 from discreet.shown import cell, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from discreet.receipts import Entry, Head, State
+    from discreet.release.receipt import Entry, Head, State
 
 FIELDS = ("position", "kind", "id", "at", "scopes", "guarantee", "amounts", "note", "previous", "hash")
 

@@ -27,7 +27,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool
 
-from discreet.receipts import LedgerError, LedgerUnavailableError
+from discreet.release.receipt import LedgerError, LedgerUnavailableError
 from discreet.shown import address
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from discreet.ledger.schema import (
     write_ahead,
 )
 from discreet.place import other_names
-from discreet.privacy.serial import from_json
-from discreet.receipts import (
+from discreet.privacy.json import from_json
+from discreet.release.receipt import (
     GENESIS,
     Entry,
     Head,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import URL
 
-    from discreet.privacy.filters import Spending
+    from discreet.privacy.accounting.filters import Spending
 
 
 PAGE = 1000

@@ -12,14 +12,14 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, final
 
-from discreet.receipts import LedgerError
+from discreet.release.receipt import LedgerError
 from discreet.tables.errors import TableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from discreet.ledger import Ledger
-    from discreet.receipts import Receipt
+    from discreet.release.receipt import Receipt
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.line.after_charge import Form
-from discreet.receipts import LedgerError
-from discreet.release import Release
-from discreet.release_json import (
+from discreet.release.json import (
     canonical,
     facts_to_json,
     release_arguments,
@@ -20,13 +18,15 @@ from discreet.release_json import (
     value_from_json,
     value_to_json,
 )
+from discreet.release.receipt import LedgerError
+from discreet.release.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.receipts import Receipt
+    from discreet.release.receipt import Receipt
 
     Array = NDArray[Any]
     Facts = Mapping[str, Any]

@@ -1,16 +1,16 @@
-"""Private Markov chains: kernels (init, step), each with a guarantee. `discreet.chains` runs them."""
+"""Private Markov chains: kernels (init, step), each with a guarantee. `discreet.line.chains` runs them."""
 
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker
-from discreet.mcmc.checkpoint import CheckpointError
-from discreet.mcmc.endings import NoisyWeights, Resampled
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
-from discreet.mcmc.plan import Plan, calibrate
 from discreet.mcmc.proposals import CoordinateWalk, SimplexWalk
+from discreet.mcmc.running.checkpoint import CheckpointError
+from discreet.mcmc.running.endings import NoisyWeights, Resampled
+from discreet.mcmc.running.plan import Plan, calibrate
 from discreet.mcmc.target import CellTarget, SimplexTarget
 
 __all__ = [

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.mcmc.barker import Barker
-from discreet.mcmc.endings import Ending, Resampled
 from discreet.mcmc.kernel import Counts, Kernel, State, check_temperature
+from discreet.mcmc.running.endings import Ending, Resampled
 from discreet.mcmc.target import weighed
-from discreet.privacy.composition import compose_counted, parallel
+from discreet.privacy.accounting.composition import compose_counted, parallel
 
 if TYPE_CHECKING:
     from discreet.mcmc.proposals import Walk
     from discreet.mcmc.target import Target
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature, mixed_range
 from discreet.mcmc.target import SLACK
-from discreet.privacy.composition import compose
+from discreet.privacy.accounting.composition import compose
+from discreet.privacy.amplification.random_scan import visible_scan
 from discreet.privacy.guarantee import SUBSTITUTE, NotProved
-from discreet.privacy.random_scan import visible_scan
 from discreet.sampling import exact
 
 if TYPE_CHECKING:

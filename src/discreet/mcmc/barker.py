@@ -15,7 +15,7 @@ from discreet.sampling import exact
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.privacy.guarantees import MixedRange
+    from discreet.privacy.kinds import MixedRange
     from discreet.sampling.source import Source
 
 

@@ -16,10 +16,10 @@ from discreet.mcmc.mixture import moments, over_classes
 from discreet.mcmc.simplex import truncated_simplex
 from discreet.mcmc.target import SLACK, UNIT, in_units
 from discreet.mechanisms.checks import positive
-from discreet.privacy.certified import Exact, ceiling, settle
-from discreet.privacy.composition import compose
-from discreet.privacy.guarantees import PureDP
-from discreet.privacy.ops_worst import log_odds_range
+from discreet.privacy.accounting.composition import compose
+from discreet.privacy.arithmetic.ball import Exact, ceiling, settle
+from discreet.privacy.kinds import PureDP
+from discreet.privacy.worst_pairs.tempered_posterior import log_odds_range
 from discreet.sampling import exact
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.certified import Exact, ball, ceiling, precision
-from discreet.privacy.composition import repeat
+from discreet.privacy.accounting.composition import repeat
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
-from discreet.privacy.guarantees import BoundedRange, MixedRange
+from discreet.privacy.kinds import BoundedRange, MixedRange
 
 if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee

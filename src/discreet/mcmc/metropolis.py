@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.mcmc.kernel import BITS, Counts, State, bounded_range, check_temperature
 from discreet.mcmc.random_walk import RandomWalk
-from discreet.privacy.certified import Exact, ball, ceiling, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import NotProved
-from discreet.privacy.guarantees import ApproxDP
+from discreet.privacy.kinds import ApproxDP
 from discreet.sampling import exact
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import numpy as np
 
 from discreet.mcmc.simplex import truncated_simplex
 from discreet.mcmc.target import UNIT, in_units
-from discreet.privacy.certified import Exact, ceiling, settle
-from discreet.privacy.ops_worst import log_odds_range
+from discreet.privacy.arithmetic.ball import Exact, ceiling, settle
+from discreet.privacy.worst_pairs.tempered_posterior import log_odds_range
 from discreet.sampling import exact
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature, mixed_range
-from discreet.privacy.composition import compose
+from discreet.privacy.accounting.composition import compose
 
 if TYPE_CHECKING:
     from discreet.mcmc.mixture import Mixture

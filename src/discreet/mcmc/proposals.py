@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.sampling import exact
-from discreet.sampling.parameters import dyadic_grid
+from discreet.sampling.checked_arguments import dyadic_grid
 
 if TYPE_CHECKING:
     from discreet.mcmc.kernel import State
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.sampling.source import Source
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.sampling import exact
+from discreet.sampling.checked_arguments import within_simplex
 from discreet.sampling.lazy import Real, Tape, nearest
-from discreet.sampling.parameters import within_simplex
 from discreet.sampling.truncated import from_simplex, simplex_of
 
 if TYPE_CHECKING:

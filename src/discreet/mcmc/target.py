@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.mcmc.simplex import truncated_simplex
-from discreet.privacy.certified import ball, ceiling, precision
-from discreet.privacy.curves import upward
+from discreet.privacy.arithmetic.ball import ball, ceiling, precision
+from discreet.privacy.arithmetic.curves import upward
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.mcmc.kernel import Counts, State
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Relation
     from discreet.sampling.source import Source
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from discreet.privacy.certified import PrecisionError, largest
-from discreet.privacy.composition import repeat
-from discreet.privacy.grouping import per_draw
+from discreet.privacy.accounting.composition import repeat
+from discreet.privacy.arithmetic.ball import PrecisionError, largest
+from discreet.privacy.group_privacy import per_draw
 from discreet.privacy.guarantee import NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP
 from discreet.sampling.noise import LARGEST_SCALE
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import numpy as np
 
 from discreet.mechanisms.calibration import WIDEST_DISCRETE
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
-from discreet.sampling import parameters
+from discreet.sampling import checked_arguments as parameters
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
 
 LARGEST = 2**62  # value plus noise stays within 64 bits
 

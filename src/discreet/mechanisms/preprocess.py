@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from discreet.mechanisms.checks import positive
 
 if TYPE_CHECKING:
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee
 
 

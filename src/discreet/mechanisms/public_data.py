@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.posterior import meets, refuse_hopeless
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.draw import meets, refuse_hopeless
 from discreet.privacy.guarantee import Unreachable
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.families.family import Family, Integers
-    from discreet.mechanisms.posterior import PosteriorDraw
+    from discreet.mechanisms.posterior.draw import PosteriorDraw
     from discreet.privacy.guarantee import Guarantee
 
 MOST_BATCHES = 2**40

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from discreet.families.parameters import Rational
+from discreet.families.exact_fields import Rational
 from discreet.models.count_model import CountModel
 
 if TYPE_CHECKING:

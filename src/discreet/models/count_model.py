@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 
+from discreet.families.exact_fields import show
 from discreet.families.family import Integers, Sensitivity
-from discreet.families.parameters import show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
+from discreet.families.exact_fields import Rational, power_of_two_above, show
 from discreet.families.family import Sensitivity, root_above
-from discreet.families.parameters import Rational, power_of_two_above, show
 from discreet.families.records import Ball
 from discreet.models.margin_losses import Logistic, MarginLoss
 

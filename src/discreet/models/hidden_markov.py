@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from discreet.families.parameters import Rational
+from discreet.families.exact_fields import Rational
 from discreet.models.count_model import CountModel
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from discreet.families.parameters import Rational
+from discreet.families.exact_fields import Rational
 
 Floats = NDArray[np.float64]
 CONSTANT = "privacy rests on it, so it is declared publicly, and holds for every margin and admissible answer"

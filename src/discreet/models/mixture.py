@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, final
 
-from discreet.families.parameters import Rational
+from discreet.families.exact_fields import Rational
 from discreet.models.bayes_net import MOST_CONFIGURATIONS
 from discreet.models.count_model import CountModel
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from discreet.families.parameters import Rational
+from discreet.families.exact_fields import Rational
 from discreet.models.count_model import CountModel
 
 

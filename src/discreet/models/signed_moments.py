@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.families.parameters import power_of_two_above
+from discreet.families.exact_fields import power_of_two_above
 from discreet.families.records import Ball, refuse_overflow
 
 if TYPE_CHECKING:

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any, final, overload
 
 from discreet.families.family import Family
 from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.mechanisms.adassp import AdaSSP
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.mechanisms.noisy_statistics import NOISES, NoisyStatistics
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.regression.adassp import AdaSSP
+from discreet.mechanisms.statistics.noisy_statistics import NOISES, NoisyStatistics
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.planning.imagined import cases
 from discreet.planning.inverse import epsilon_for, n_for, public_records_for
 from discreet.planning.prediction import Prediction, checked_reading, predict, predicted
 from discreet.planning.progress import steps
 from discreet.planning.refusal import Refusal
+from discreet.planning.simulated_data import cases
 from discreet.planning.split import Question, optimal_weights, split, zcdp_within
-from discreet.privacy.certified import PrecisionError
+from discreet.privacy.arithmetic.ball import PrecisionError
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning.counts import CountPlan
-    from discreet.planning.regression_prediction import RegressionPlan
-    from discreet.privacy.certified import Exact
+    from discreet.planning.counts.plan import CountPlan
+    from discreet.planning.regression.prediction import RegressionPlan
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee
 
 __all__ = [
@@ -159,14 +159,14 @@ def planned(model: object, n: int, target: Guarantee, **options: Any) -> Any:  #
 
 @planned.register(GeneralizedLinear)
 def _(model: GeneralizedLinear, n: int, target: Guarantee, **options: Any) -> RegressionPlan:  # noqa: ANN401
-    from discreet.planning.regression import plan_regression  # noqa: PLC0415 - loaded on use
+    from discreet.planning.regression.plan import plan_regression  # noqa: PLC0415 - loaded on use
 
     return plan_regression(model, n, target, **options)
 
 
 @planned.register(CountModel)
 def _(model: CountModel, n: int, target: Guarantee, **options: Any) -> CountPlan:  # noqa: ANN401
-    from discreet.planning.counts import plan_counts  # noqa: PLC0415 - loaded on use
+    from discreet.planning.counts.plan import plan_counts  # noqa: PLC0415 - loaded on use
 
     return plan_counts(model, n, target, **options)
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.mechanisms.public_data import even_batch, public_records_needed
 from discreet.mechanisms.registry import MECHANISMS
-from discreet.planning.imagined import cases
+from discreet.planning.predicted_release import released, without_privacy
 from discreet.planning.prediction import checked_level, chosen_coordinates, honest_width
-from discreet.planning.released import released, without_privacy
+from discreet.planning.simulated_data import cases
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation, Unreachable
-from discreet.privacy.guarantees import ApproxDP, PureDP
+from discreet.privacy.kinds import ApproxDP, PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Family
     from discreet.mechanisms.mechanism import Mechanism
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee
 
 LEAST_EPSILON, MOST_EPSILON = 2.0**-20, 2.0**6

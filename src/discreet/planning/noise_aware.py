@@ -10,20 +10,20 @@ import numpy as np
 
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.scalar import ScalarFamily
-from discreet.inference.noise_aware_batch import batch
-from discreet.inference.noise_aware_likelihood import Likelihood
-from discreet.inference.noise_aware_normal_model import Observed
-from discreet.inference.noise_aware_regression_normal import read_normal
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning.marginals import Atoms
+from discreet.planning.predicted_release import Released, noised, template
 from discreet.planning.progress import steps
-from discreet.planning.released import Released, noised, template
+from discreet.posteriors.normal.latent_model import Observed
+from discreet.posteriors.normal.linear_regression_many_columns import read_normal
+from discreet.posteriors.scalar.batch import batch
+from discreet.posteriors.scalar.likelihood import Likelihood
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
     from discreet.families.family import Family, Floats
     from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning.imagined import Cases
+    from discreet.planning.simulated_data import Cases
 
 PLACES = 384  # of Ŝ at which the posterior is computed; it is smooth in between
 SWARM = 400  # draws of a regression's posterior, of which only ends and mean are wanted

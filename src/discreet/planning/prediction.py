@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.families.matrices import unpack
-from discreet.families.regression_law import RegressionLaw
-from discreet.mechanisms.adassp import AdaSSP
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.mechanisms.posterior import PosteriorDraw
-from discreet.planning.imagined import cases
+from discreet.families.laws.linear_regression import RegressionLaw
+from discreet.families.laws.matrices import unpack
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.draw import PosteriorDraw
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.regression.adassp import AdaSSP
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning.marginals import Atoms
 from discreet.planning.noise_aware import affordable, noise_aware
-from discreet.planning.released import Released, released, without_privacy
+from discreet.planning.predicted_release import Released, released, without_privacy
+from discreet.planning.simulated_data import cases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Floats
     from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning.imagined import Cases
+    from discreet.planning.simulated_data import Cases
 
 ONE_DRAW = "none: one draw"
 NAIVE, NOISE_AWARE = "naive", "noise_aware"

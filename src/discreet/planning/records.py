@@ -10,8 +10,8 @@ from scipy.special import ndtri
 
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_exponential import GammaExponential
+from discreet.families.laws.matrices import pack
 from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.families.matrices import pack
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.families.normal_mean import NormalMean

@@ -8,18 +8,18 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING, final
 
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
-from discreet.planning.imagined import cases
-from discreet.planning.released import mean_moved
-from discreet.privacy.certified import round_down
-from discreet.privacy.curves import Points, downward
-from discreet.privacy.filters import OrderMeter, filter_for
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.planning.predicted_release import mean_moved
+from discreet.planning.simulated_data import cases
+from discreet.privacy.accounting.filters import OrderMeter, filter_for
+from discreet.privacy.arithmetic.ball import round_down
+from discreet.privacy.arithmetic.curves import Points, downward
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, Unreachable
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 if TYPE_CHECKING:
     from discreet.families.family import Family
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
 
 Weights = Mapping[str, "Exact"] | Sequence["Exact"]
 

@@ -6,7 +6,7 @@ import textwrap
 from math import isnan
 from typing import TYPE_CHECKING
 
-from discreet.mechanisms.adassp import AdaSSP
+from discreet.mechanisms.regression.adassp import AdaSSP
 from discreet.planning.prediction import ONE_DRAW
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What is promised and what it costs: values and mathematics; no data, no noise, no input or output."""
 
-from discreet.privacy.composition import Composition, compose, parallel, repeat
-from discreet.privacy.filters import Filter, Overspent, Spending, filter_for, spend
+from discreet.privacy.accounting.composition import Composition, compose, parallel, repeat
+from discreet.privacy.accounting.filters import Filter, Overspent, Spending, filter_for, spend
 from discreet.privacy.guarantee import (
     ADD_REMOVE,
     SUBSTITUTE,
@@ -11,7 +11,7 @@ from discreet.privacy.guarantee import (
     Relation,
     Unreachable,
 )
-from discreet.privacy.guarantees import (
+from discreet.privacy.kinds import (
     ApproxDP,
     BoundedRange,
     GaussianDP,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
-from discreet.privacy.certified import ball, decide
-from discreet.privacy.conversions import (
+from discreet.privacy.accounting.conversions import (
     above,
     chance_above,
     group_delta,
@@ -21,7 +20,8 @@ from discreet.privacy.conversions import (
     range_epsilon,
     range_renyi,
 )
-from discreet.privacy.curves import upward
+from discreet.privacy.arithmetic.ball import ball, decide
+from discreet.privacy.arithmetic.curves import upward
 from discreet.privacy.guarantee import (
     SUBSTITUTE,
     Guarantee,
@@ -36,7 +36,7 @@ from discreet.privacy.guarantee import (
 from discreet.privacy.relation import checked_relation
 
 if TYPE_CHECKING:
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
 
 
 @final

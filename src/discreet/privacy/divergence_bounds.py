@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self, final
 
-from discreet.privacy.certified import ball
-from discreet.privacy.conversions import (
+from discreet.privacy.accounting.conversions import (
     above,
     chance_above,
     gaussian_delta,
@@ -17,7 +16,8 @@ from discreet.privacy.conversions import (
     renyi_delta,
     renyi_epsilon,
 )
-from discreet.privacy.curves import (
+from discreet.privacy.arithmetic.ball import ball
+from discreet.privacy.arithmetic.curves import (
     GroupCurve,
     GroupProfile,
     Points,
@@ -44,8 +44,8 @@ from discreet.privacy.relation import checked_relation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.privacy.certified import Exact
-    from discreet.privacy.curves import Curve, Profile
+    from discreet.privacy.arithmetic.ball import Exact
+    from discreet.privacy.arithmetic.curves import Curve, Profile
 
 
 SMALLEST = 1e-300

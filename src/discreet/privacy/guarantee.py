@@ -19,7 +19,7 @@ from discreet.privacy.relation import (
 )
 
 if TYPE_CHECKING:
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
 
 
 __all__ = [
@@ -151,7 +151,7 @@ class Guarantee(ABC):
         return in_words(self)  # for people and messages: no fraction of many digits; repr has every one
 
     def __add__(self, other: Guarantee) -> Guarantee:
-        from discreet.privacy.composition import compose  # noqa: PLC0415 - composition stands on guarantees
+        from discreet.privacy.accounting.composition import compose  # noqa: PLC0415 - composition stands on guarantees
 
         return compose(self, other)
 

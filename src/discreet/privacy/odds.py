@@ -6,12 +6,12 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.privacy.certified import ball
-from discreet.privacy.conversions import above
+from discreet.privacy.accounting.conversions import above
+from discreet.privacy.arithmetic.ball import ball
 from discreet.privacy.guarantee import positive, probability
 
 if TYPE_CHECKING:
-    from discreet.privacy.certified import Exact
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee
 
 # Shares of the failure probability at which ε(δ) is asked; each gives a valid bound, the least is taken.

@@ -10,10 +10,10 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
-from discreet.privacy.composition import Composition
-from discreet.privacy.curves import Points
+from discreet.privacy.accounting.composition import Composition
+from discreet.privacy.arithmetic.curves import Points
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee
-from discreet.privacy.guarantees import RenyiDP
+from discreet.privacy.kinds import RenyiDP
 
 UP, DOWN = ROUND_CEILING, ROUND_FLOOR  # what is promised, and what still fits
 DIGITS, SHORT = 6, 12  # digits of a number that is rounded, and of one that is shown whole

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.report.drawn.shares import LEVEL, Shares, levels_of, numbers, strips
 from discreet.report.markup import Html, joined, paragraphs, table
 from discreet.report.numbers import NONE, decimals, shown, whole
-from discreet.report.shares import LEVEL, Shares, levels_of, numbers, strips
 from discreet.report.states import emissions, states
 from discreet.report.subject import Subject, quoted
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from discreet.families.family import Floats
-    from discreet.release import Release
+    from discreet.release.release import Release
 
 MOST_TABLES = 24
 READ = {

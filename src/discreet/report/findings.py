@@ -11,10 +11,10 @@ from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.report.cells import CellFindings
 from discreet.report.coefficients import CoefficientFindings
-from discreet.report.densities import density, drawn_on_prior
+from discreet.report.drawn.densities import density, drawn_on_prior
+from discreet.report.drawn.pictures import MOST_ROWS, drawn_rows, forest
 from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
 from discreet.report.numbers import NONE, decimals, places_for, shown, whole
-from discreet.report.pictures import MOST_ROWS, drawn_rows, forest
 from discreet.report.predictive import predictive
 from discreet.report.subject import Group, Subject, subject
 from discreet.report.summary import (
@@ -28,7 +28,7 @@ from discreet.report.summary import (
 
 if TYPE_CHECKING:
     from discreet.families.family import Family, Floats
-    from discreet.release import Release
+    from discreet.release.release import Release
 
 MOST_LINES = 25  # of a table; the rest is counted
 AWARE = (

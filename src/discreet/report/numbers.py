@@ -13,7 +13,7 @@ from discreet.report.markup import Html, element
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from discreet.report.svg import Axis
+    from discreet.report.drawn.svg import Axis
 
 NONE = "—"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -16,7 +16,7 @@ from discreet.report.numbers import certified, powers, share_upward, whole
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from discreet.release import Release
+    from discreet.release.release import Release
     from discreet.report.ledger_view import LedgerView
 
 LOUD = "Not private"

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
+from discreet.report.drawn.pictures import bars
+from discreet.report.drawn.svg import Axis, area, bottom_axis, box, curve, line, responsive
 from discreet.report.markup import Html, element, joined, paragraphs, table
 from discreet.report.numbers import places_for, shown, tick_teller
-from discreet.report.pictures import bars
 from discreet.report.subject import quoted
 from discreet.report.summary import LEVEL, shown_first
-from discreet.report.svg import Axis, area, bottom_axis, box, curve, line, responsive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.families.family import Floats
-    from discreet.release import Release
+    from discreet.release.release import Release
     from discreet.report.subject import Group, Subject
 
 MOST_BARS, MOST_ROWS, FINE, DRAWS = 50, 12, 4096, 4000

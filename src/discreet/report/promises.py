@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.privacy.serial import from_json
+from discreet.privacy.json import from_json
 from discreet.privacy.words import in_words, knob
-from discreet.report.curve import privacy_curve
+from discreet.report.drawn.curve import privacy_curve
+from discreet.report.drawn.svg import box, responsive
 from discreet.report.markup import Html, element, facts, joined, listed, paragraphs, table
 from discreet.report.numbers import certified, powers, share_upward
-from discreet.report.svg import box, responsive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from discreet.release import Release
+    from discreet.release.release import Release
     from discreet.report.ledger_view import LedgerView, ScopeView
 
 LONGEST = 160  # of a parameter's value

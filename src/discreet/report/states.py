@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.report.drawn.shares import LEVEL, Shares, levels_of
+from discreet.report.drawn.svg import fitted, line, pixels, responsive, words
 from discreet.report.markup import Html, element, joined
 from discreet.report.numbers import whole
-from discreet.report.shares import LEVEL, Shares, levels_of
 from discreet.report.subject import quoted
-from discreet.report.svg import fitted, line, pixels, responsive, words
 
 if TYPE_CHECKING:
-    from discreet.release import Release
+    from discreet.release.release import Release
 
 MOST_CHAINS = 40
 ROW = 22.0

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from discreet.release import Release
+    from discreet.release.release import Release
 
 UNKNOWN = "(unknown)"  # where a schema sends undeclared categories
 

@@ -10,7 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats
-    from discreet.release import Release
+    from discreet.release.release import Release
     from discreet.report.subject import Group
 
 LEVEL = 0.9

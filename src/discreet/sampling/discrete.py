@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.certified import ball, precision
+from discreet.privacy.arithmetic.ball import ball, precision
 from discreet.sampling.lazy import START_BITS, Uniform, refine
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.sampling import bulk, discrete, multivariate, noise, singles
-from discreet.sampling import parameters as given
-from discreet.sampling.batches import FEW, FINEST, LARGEST_SHAPE, Shapes
+from discreet.sampling import checked_arguments as given
+from discreet.sampling import discrete, multivariate, noise, singles
+from discreet.sampling.in_bulk import continuous as bulk
+from discreet.sampling.in_bulk.batches import FEW, FINEST, LARGEST_SHAPE, Shapes
 from discreet.sampling.lazy import Tape
 from discreet.sampling.truncated import Window, simplex_of
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from types import ModuleType
 
-    from discreet.privacy.certified import Exact
-    from discreet.sampling.parameters import Numbers, Rows
+    from discreet.privacy.arithmetic.ball import Exact
+    from discreet.sampling.checked_arguments import Numbers, Rows
     from discreet.sampling.source import Source
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from discreet.privacy.certified import ball
+from discreet.privacy.arithmetic.ball import ball
+from discreet.sampling.in_bulk.strips import FRACTION_BITS, HEIGHT, TABLE, TAIL, WEIGHTS
 from discreet.sampling.lazy import Lazy, Real, Tape, Uniform, positive
-from discreet.sampling.strips import FRACTION_BITS, HEIGHT, TABLE, TAIL, WEIGHTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

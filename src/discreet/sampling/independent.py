@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb
 from scipy import special
 
-from discreet.privacy.certified import ball
+from discreet.privacy.arithmetic.ball import ball
 from discreet.sampling import ideal
 from discreet.sampling.lazy import Lazy, Real, Tape, positive
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, final
 import numpy as np
 from flint import arb, ctx, fmpz
 
-from discreet.privacy.certified import MAX_BITS, PrecisionError, precision
+from discreet.privacy.arithmetic.ball import MAX_BITS, PrecisionError, precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable

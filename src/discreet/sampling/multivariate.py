@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 
 from flint import arb
 
-from discreet.privacy.certified import ball
+from discreet.privacy.arithmetic.ball import ball
 from discreet.sampling import ideal
 from discreet.sampling.lazy import Lazy, Real, Tape, cell, refine, significant
 

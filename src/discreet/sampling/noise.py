@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from discreet.privacy.certified import ball
-from discreet.sampling import batches
+from discreet.privacy.arithmetic.ball import ball
+from discreet.sampling.in_bulk import batches
 from discreet.sampling.lazy import Uniform, positive, refine
 
 if TYPE_CHECKING:

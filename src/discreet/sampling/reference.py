@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 from scipy import special
 
-from discreet.privacy.certified import ball, precision
+from discreet.privacy.arithmetic.ball import ball, precision
 from discreet.sampling.lazy import Tape, Uniform, positive
 from discreet.sampling.truncated import Window
 

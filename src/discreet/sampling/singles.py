@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.privacy.certified import ball
+from discreet.privacy.arithmetic.ball import ball
 from discreet.sampling import flat, ideal, independent, reference, truncated
+from discreet.sampling.checked_arguments import integers
 from discreet.sampling.lazy import Lazy, Real, Tape, nearest, shortened
-from discreet.sampling.parameters import integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.sampling.batches import Shapes
+    from discreet.sampling.in_bulk.batches import Shapes
     from discreet.sampling.multivariate import NormalInverseGamma
     from discreet.sampling.source import Source
 

@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb
 from scipy.special import betainc, gammaincc, gammaln
 
-from discreet.privacy.certified import ball, ceiling, floor, settle
+from discreet.privacy.arithmetic.ball import ball, ceiling, floor, settle
 from discreet.sampling import ideal
 from discreet.sampling.lazy import Lazy, Real, Tape, positive
 

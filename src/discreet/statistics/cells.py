@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.statistics.aggregates import Counted
+from discreet.statistics.bounded_statistic import Counted
 from discreet.statistics.counts import grouped, joint_counts, packed, size_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.families.family import Integers, Sensitivity
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
-from discreet.statistics.counted import Counted, checked, of_rows
+from discreet.statistics.exact_value import Counted, checked, of_rows
 from discreet.statistics.joint import grouped, joint_counts, packed, size_of, valued
 from discreet.statistics.sums import FEW, selected, summed_codes
 from discreet.tables.errors import blindly

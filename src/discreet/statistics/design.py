@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.models.design import Feature
 from discreet.models.margin_losses import Logistic, MarginLoss
-from discreet.tables.columns import Affine, Column, Compare, Expression
-from discreet.tables.demands import literal, range_of
+from discreet.tables.derived.columns import Affine, Column, Compare, Expression
+from discreet.tables.derived.demands import literal, range_of
 from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind, Schema
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ def _tallied(
     table: Table, by: tuple[str, ...], groups: Sequence[tuple[str, ...]]
 ) -> Callable[[], dict[str, Integers]]:
     """Have each group packed into one integer, in one pass; counting those here takes half as long."""
-    from discreet.statistics.compiled import tally  # noqa: PLC0415 - heavy, and fails before the charge, if at all
+    from discreet.statistics.kernel import tally  # noqa: PLC0415 - heavy, and fails before the charge, if at all
     from discreet.tables.engine import batches  # noqa: PLC0415
 
     rows, labels = keyed(table, by, groups)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.families.records import LARGEST, Ball, refuse_overflow, tight
-from discreet.statistics.counted import MOST_RECORDS, Counted
+from discreet.statistics.exact_value import MOST_RECORDS, Counted
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row, selected
 from discreet.tables.schema import Bounded
 
@@ -113,7 +113,7 @@ def _streamed(
     clips: Sequence[tuple[float, float, float]],
     ball: Ball,
 ) -> Callable[[], tuple[Integers, Integers, int]]:
-    import discreet.statistics.compiled  # noqa: F401, PLC0415 - fails before the charge, if at all
+    import discreet.statistics.kernel  # noqa: F401, PLC0415 - fails before the charge, if at all
     from discreet.tables.engine import batches  # noqa: PLC0415
 
     stream, width = batches(rows, BLOCK), len(clips)
@@ -136,7 +136,7 @@ def clipped_block(
     columns: Sequence[Floats], clips: Sequence[tuple[float, float, float]], ball: Ball
 ) -> Floats:
     """Clip and bring to the ball, within the cache; records side by side."""
-    from discreet.statistics.compiled import clip, to_ball  # noqa: PLC0415 - numba is heavy
+    from discreet.statistics.kernel import clip, to_ball  # noqa: PLC0415 - numba is heavy
 
     q = np.empty((len(columns), len(columns[0])))
     for column, (lower, upper, missing), out in zip(columns, clips, q, strict=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.tables.demands import range_of
+from discreet.tables.derived.demands import range_of
 from discreet.tables.schema import Binary, Bounded, Count, Kind
 
 if TYPE_CHECKING:

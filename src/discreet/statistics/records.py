@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.models.regression_records import Records
-from discreet.statistics.counted import Counted
 from discreet.statistics.design import compact
+from discreet.statistics.exact_value import Counted
 from discreet.statistics.sums import as_number, at_most
 from discreet.tables.schema import Categorical, Kind
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from discreet.families.records import refuse_overflow, tight
 from discreet.models.signed_moments import constant_steps, length_square, moment_ball
-from discreet.statistics.counted import MOST_RECORDS, Counted
 from discreet.statistics.design import ANSWER, designed
+from discreet.statistics.exact_value import MOST_RECORDS, Counted
 from discreet.statistics.moments import BLOCK, clip_of, clipped_rows, refuse_width, stored
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row
-from discreet.tables.columns import TINY
+from discreet.tables.derived.columns import TINY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,7 +100,7 @@ class Scaled:
 
 
 def _streamed(rows: Any, scaled: list[Scaled | None], model: GeneralizedLinear) -> Query:  # noqa: ANN401
-    import discreet.statistics.compiled  # noqa: F401, PLC0415 - fails before the charge, if at all
+    import discreet.statistics.kernel  # noqa: F401, PLC0415 - fails before the charge, if at all
     from discreet.tables.engine import batches  # noqa: PLC0415
 
     stream, d = batches(rows, BLOCK), model.dimension
@@ -121,7 +121,7 @@ def _streamed(rows: Any, scaled: list[Scaled | None], model: GeneralizedLinear) 
 
 def signed_block(columns: list[Floats], scaled: Sequence[Scaled | None], model: GeneralizedLinear) -> Floats:
     """Scale, bring rows to the ball, append the constant, multiply by the sign; records side by side."""
-    from discreet.statistics.compiled import scale, to_ball  # noqa: PLC0415 - numba is heavy
+    from discreet.statistics.kernel import scale, to_ball  # noqa: PLC0415 - numba is heavy
 
     *features, sign = columns
     ball, width = moment_ball(model), len(features)

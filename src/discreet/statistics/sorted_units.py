@@ -29,7 +29,7 @@ def sortable(table: Table, lattice: Lattice) -> bool:
 
 def kept_values(rows: Any, lattice: Lattice, k: int) -> Callable[[], Integers]:  # noqa: ANN401 - an Ibis table
     """Return a reader of the values q of the rows that count; `rows` has columns UNIT and q."""
-    import discreet.statistics.compiled  # noqa: F401, PLC0415 - fails before the charge, if at all
+    import discreet.statistics.kernel  # noqa: F401, PLC0415 - fails before the charge, if at all
     from discreet.tables.engine import batches  # noqa: PLC0415 - Ibis is heavy
     from discreet.tables.rows import UNIT  # noqa: PLC0415
 
@@ -48,7 +48,7 @@ def kept_values(rows: Any, lattice: Lattice, k: int) -> Callable[[], Integers]: 
 
 
 def _kept(units: Integers, values: Integers, width: int, k: int) -> Integers:
-    from discreet.statistics.compiled import taken  # noqa: PLC0415 - numba is heavy
+    from discreet.statistics.kernel import taken  # noqa: PLC0415 - numba is heavy
     from discreet.tables.units import ROUNDS  # noqa: PLC0415
 
     keys, names = _keys(units, values, width)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.families.records import LARGEST, Lattice
-from discreet.statistics.counted import MOST_RECORDS
+from discreet.statistics.exact_value import MOST_RECORDS
 from discreet.tables.schema import Binary, Bounded, Count, Kind
 
 if TYPE_CHECKING:

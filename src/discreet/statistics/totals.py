@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.families.records import Lattice, refuse_overflow
-from discreet.statistics.counted import MOST_RECORDS, Counted
+from discreet.statistics.exact_value import MOST_RECORDS, Counted
 from discreet.statistics.sorted_units import kept_values, sortable
 from discreet.statistics.sums import (
     FEW,

@@ -12,8 +12,8 @@ from discreet.tables.schema import Binary
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from discreet.tables.opening.sources import Source
     from discreet.tables.schema import Kind, Schema
-    from discreet.tables.sources import Source
     from discreet.tables.table import Table
 
 UNIT = "discreet_unit"

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, final
 
-from discreet.families.parameters import power_of_two_above, rational
+from discreet.families.exact_fields import power_of_two_above, rational
 from discreet.tables.toml import toml_column
 
 Scalar = str | int | float | bool

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Family
     from discreet.statistics import BoundedStatistic
-    from discreet.tables.columns import Expression
-    from discreet.tables.sources import Source
+    from discreet.tables.derived.columns import Expression
+    from discreet.tables.opening.sources import Source
 
 
 @final
@@ -50,8 +50,8 @@ class Table:
         `unit` names the column that says whose a row is, and `rows_per_unit` how many rows one may count for;
         without it every row is somebody's only one. `n` is the public number of records.
         """
+        from discreet.tables.opening.sources import open_source  # noqa: PLC0415
         from discreet.tables.rows import refuse_columns  # noqa: PLC0415 - Ibis is heavy
-        from discreet.tables.sources import open_source  # noqa: PLC0415
 
         declared = as_schema(schema)
         k = _whole("rows_per_unit", rows_per_unit)

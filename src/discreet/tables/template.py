@@ -7,8 +7,8 @@ from typing import Any
 
 import ibis
 
+from discreet.tables.opening.sources import open_source
 from discreet.tables.schema import PLACEHOLDER
-from discreet.tables.sources import open_source
 from discreet.tables.toml import toml_column
 
 HEAD = """\

@@ -12,10 +12,10 @@ import numpy as np
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
 from discreet.audit.cases.noise import REACH, discrete_laplace_pmf, repeated
-from discreet.mechanisms.continuous_exponential import ContinuousExponential
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.noisy_max import ReportNoisyMax
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.choice.continuous_exponential import ContinuousExponential
+from discreet.mechanisms.choice.exponential import Exponential
+from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
+from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
 from discreet.audit.cases.noise import discrete_gaussian_pmf
-from discreet.mechanisms.noisy_counts import NoisyCounts
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.privacy.guarantee import ADD_REMOVE
 

@@ -11,14 +11,14 @@ import numpy as np
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
 from discreet.audit.cases.noise import repeated
-from discreet.mechanisms.diffusion import OrnsteinUhlenbeck, TieredGaussian
-from discreet.mechanisms.noisy_projected_sgd import NoisyProjectedSGD, rounding
-from discreet.mechanisms.profile import chosen
-from discreet.mechanisms.profile_bits import OneBitCluster, SmoothOneBit, TwoProfileBit
-from discreet.mechanisms.profile_categorical import LARGEST_ERROR, SmoothCategorical
-from discreet.mechanisms.sgd_losses import Loss
-from discreet.privacy.noisy_sgd import NoisySGD
-from discreet.privacy.profiles import ProfileGraph
+from discreet.mechanisms.local.profile_base import chosen
+from discreet.mechanisms.local.profile_bits import OneBitCluster, SmoothOneBit, TwoProfileBit
+from discreet.mechanisms.local.profile_categorical import LARGEST_ERROR, SmoothCategorical
+from discreet.mechanisms.noise.ornstein_uhlenbeck import OrnsteinUhlenbeck, TieredGaussian
+from discreet.mechanisms.sgd.losses import Loss
+from discreet.mechanisms.sgd.noisy_projected_sgd import NoisyProjectedSGD, rounding
+from discreet.privacy.amplification.noisy_sgd import NoisySGD
+from discreet.privacy.profile_graph import ProfileGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.case import Runs
-    from discreet.mechanisms.profile import ProfileMechanism
+    from discreet.mechanisms.local.profile_base import ProfileMechanism
     from discreet.privacy.guarantee import Guarantee
 
     Floats = NDArray[np.float64]

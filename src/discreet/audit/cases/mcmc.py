@@ -14,11 +14,11 @@ from discreet.audit.cases.choice import softmax
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker, accepted
-from discreet.mcmc.endings import NoisyWeights
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk
+from discreet.mcmc.running.endings import NoisyWeights
 from discreet.mcmc.target import UNIT, CellTarget
 from discreet.privacy.guarantee import SUBSTITUTE
 from discreet.sampling import exact

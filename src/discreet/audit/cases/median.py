@@ -12,11 +12,11 @@ import numpy as np
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
 from discreet.audit.cases.noise import repeated
-from discreet.mechanisms.clipped_mean import ClippedMean
-from discreet.mechanisms.propose_test_release import ProposeTestRelease
-from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
-from discreet.mechanisms.smooth_sensitivity import SmoothSensitivityMedian
-from discreet.privacy.guarantees import PureDP
+from discreet.mechanisms.noise.clipped_mean import ClippedMean
+from discreet.mechanisms.sensitivity.propose_test_release import ProposeTestRelease
+from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate
+from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian
+from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
 
 if TYPE_CHECKING:

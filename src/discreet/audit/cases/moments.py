@@ -11,14 +11,14 @@ import numpy as np
 from discreet.audit.case import Case
 from discreet.audit.exact_profiles import normal
 from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.mechanisms.adassp import AdaSSP
-from discreet.mechanisms.laplace import default_grid
-from discreet.mechanisms.polynomial_statistics import PolynomialStatistics
+from discreet.mechanisms.noise.laplace import default_grid
+from discreet.mechanisms.regression.adassp import AdaSSP
+from discreet.mechanisms.regression.polynomial_statistics import PolynomialStatistics
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.signed_moments import moment_ball, signed_moments
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
-from discreet.privacy.guarantees import GaussianDP
+from discreet.privacy.kinds import GaussianDP
 from discreet.sampling import exact
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.special import betainc, betaln, xlog1py, xlogy
 
 from discreet.audit.case import Case
-from discreet.mechanisms.ops_network import OneNetworkSample
+from discreet.mechanisms.posterior.network_sample import OneNetworkSample
 from discreet.models.bayes_net import BayesianNetwork
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,11 +10,11 @@ import numpy as np
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.mechanisms.gaussian import DiscreteGaussian, Gaussian
-from discreet.mechanisms.kary_randomised_response import KaryRandomizedResponse
-from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
-from discreet.mechanisms.randomised_response import RandomizedResponse
-from discreet.privacy.guarantees import PureDP
+from discreet.mechanisms.local.kary_randomised_response import KaryRandomizedResponse
+from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
+from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
+from discreet.privacy.kinds import PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.case import Profile, Runs
-    from discreet.mechanisms.basic import BasicMechanism
+    from discreet.mechanisms.noise.base import BasicMechanism
 
 REACH = 60  # integers beyond ±60 carry less than 1e-25 of every discrete law audited here
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from discreet.audit.case import Case
-from discreet.mechanisms.objective_perturbation import ObjectivePerturbation
+from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE

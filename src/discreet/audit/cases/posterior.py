@@ -18,11 +18,11 @@ from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.mechanisms.posterior import PosteriorDraw, simulate
-from discreet.mechanisms.statistical_query import GRID, StatisticalQuery, query_model
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.mechanisms.posterior.draw import PosteriorDraw, simulate
+from discreet.mechanisms.posterior.statistical_query import GRID, StatisticalQuery, query_model
 from discreet.privacy.guarantee import ADD_REMOVE
 
 if TYPE_CHECKING:

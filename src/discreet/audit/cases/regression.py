@@ -12,8 +12,7 @@ from scipy.special import expit
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.mechanisms.one_regression_sample import OneRegressionSample
-from discreet.mechanisms.regression_draw import (
+from discreet.mechanisms.regression.draws import (
     ConcentratedRegression,
     DiffusedRegression,
     DirectRegression,
@@ -21,7 +20,8 @@ from discreet.mechanisms.regression_draw import (
     TunedRegression,
     simulate,
 )
-from discreet.mechanisms.regression_samplers import LastIterate
+from discreet.mechanisms.regression.one_sample import OneRegressionSample
+from discreet.mechanisms.regression.samplers.sampler import LastIterate
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import DeclaredLoss, Floats
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.case import Runs
-    from discreet.mechanisms.regression_langevin import LangevinRun
+    from discreet.mechanisms.regression.samplers.langevin import LangevinRun
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 

@@ -15,11 +15,11 @@ from discreet.audit.case import Case
 from discreet.audit.cases.noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.mechanisms.statistical_query import GRID, GaussianQuery, LaplaceQuery
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.posterior.statistical_query import GRID, GaussianQuery, LaplaceQuery
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from discreet.audit.cases.choice import (
 )
 from discreet.audit.cases.noise import REACH, discrete_laplace_pmf, repeated
 from discreet.audit.twins.twin import BOTH, Twin
-from discreet.mechanisms.continuous_exponential import ContinuousExponential
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.noisy_max import ReportNoisyMax
-from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.privacy.guarantees import BoundedRange, PureDP
+from discreet.mechanisms.choice.continuous_exponential import ContinuousExponential
+from discreet.mechanisms.choice.exponential import Exponential
+from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
+from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
+from discreet.privacy.kinds import BoundedRange, PureDP
 from discreet.sampling import exact
 
 if TYPE_CHECKING:

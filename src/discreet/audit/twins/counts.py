@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet.audit.cases.counts import discrete_gaussian, discrete_laplace
 from discreet.audit.twins.twin import BOTH, Twin
-from discreet.privacy.guarantees import PureDP, ZeroCDP
+from discreet.privacy.kinds import PureDP, ZeroCDP
 
 if TYPE_CHECKING:
     from discreet.audit.case import Case

@@ -14,8 +14,8 @@ from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
 from discreet.audit.twins.twin import RUNS_ONLY, Twin
 from discreet.families.gamma_poisson import GammaPoisson
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.privacy.guarantees import PureDP
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.privacy.kinds import PureDP
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,16 +21,16 @@ from discreet.audit.cases.local import (
 )
 from discreet.audit.cases.noise import repeated
 from discreet.audit.twins.twin import BOTH, Twin
-from discreet.mechanisms.diffusion import OrnsteinUhlenbeck, TieredGaussian
-from discreet.mechanisms.profile_bits import Flips, OneBitCluster, SmoothOneBit, TwoProfileBit
-from discreet.mechanisms.profile_categorical import KeepOrRedraw, SmoothCategorical
-from discreet.privacy.guarantees import GaussianDP, PureDP
+from discreet.mechanisms.local.profile_bits import Flips, OneBitCluster, SmoothOneBit, TwoProfileBit
+from discreet.mechanisms.local.profile_categorical import KeepOrRedraw, SmoothCategorical
+from discreet.mechanisms.noise.ornstein_uhlenbeck import OrnsteinUhlenbeck, TieredGaussian
+from discreet.privacy.kinds import GaussianDP, PureDP
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.case import Runs
-    from discreet.mechanisms.profile import ProfileMechanism
+    from discreet.mechanisms.local.profile_base import ProfileMechanism
     from discreet.sampling.source import Source
 
 

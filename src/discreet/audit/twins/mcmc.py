@@ -30,8 +30,8 @@ from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk
-from discreet.privacy.guarantees import BoundedRange, PureDP
-from discreet.privacy.random_scan import secret_scan
+from discreet.privacy.amplification.random_scan import secret_scan
+from discreet.privacy.kinds import BoundedRange, PureDP
 from discreet.sampling import exact
 
 if TYPE_CHECKING:

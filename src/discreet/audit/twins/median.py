@@ -21,9 +21,9 @@ from discreet.audit.cases.median import (
 )
 from discreet.audit.cases.noise import repeated
 from discreet.audit.twins.twin import BOTH, Twin
-from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
-from discreet.mechanisms.sample_and_aggregate import SampleAndAggregate
-from discreet.privacy.guarantees import ApproxDP
+from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
+from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate
+from discreet.privacy.kinds import ApproxDP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from discreet.audit.cases.moments import LINE, MODEL, adassp_case, largest, polynomial_case
 from discreet.audit.twins.twin import BOTH, Twin
-from discreet.mechanisms.adassp import AdaSSP
-from discreet.mechanisms.polynomial_statistics import PolynomialStatistics
+from discreet.mechanisms.regression.adassp import AdaSSP
+from discreet.mechanisms.regression.polynomial_statistics import PolynomialStatistics
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import GaussianDP
+from discreet.privacy.kinds import GaussianDP
 
 if TYPE_CHECKING:
     from discreet.audit.case import Case

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from discreet.audit.cases.network import NETWORK, network_case
 from discreet.audit.twins.twin import BOTH, Twin
-from discreet.mechanisms.ops_network import OneNetworkSample
+from discreet.mechanisms.posterior.network_sample import OneNetworkSample
 from discreet.models.bayes_net import BayesianNetwork
-from discreet.privacy.guarantees import PureDP
+from discreet.privacy.kinds import PureDP
 
 if TYPE_CHECKING:
     from discreet.audit.case import Case

@@ -14,17 +14,17 @@ from discreet.audit.case import Case
 from discreet.audit.cases.noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved, repeated
 from discreet.audit.twins.float import generator
 from discreet.audit.twins.twin import BOTH, EXACT_ONLY, Twin
-from discreet.mechanisms.gaussian import DiscreteGaussian, Gaussian
-from discreet.mechanisms.laplace import DiscreteLaplace, Laplace
-from discreet.mechanisms.randomised_response import RandomizedResponse
-from discreet.privacy.guarantees import ApproxDP, GaussianDP, PureDP
+from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
+from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
+from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.case import Runs
-    from discreet.mechanisms.basic import BasicMechanism
+    from discreet.mechanisms.noise.base import BasicMechanism
     from discreet.sampling.source import Source
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from discreet.audit.cases.objective import GRID, Ideal, Pair, audited, regression
 from discreet.audit.twins.twin import BOTH, RUNS_ONLY, Twin
-from discreet.mechanisms.objective_perturbation import ObjectivePerturbation
+from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.guarantees import GaussianDP
+from discreet.privacy.kinds import GaussianDP
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

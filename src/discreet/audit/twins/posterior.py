@@ -18,18 +18,18 @@ from discreet.audit.cases.statistics import TRUNCATION, exchanged, noisy, sample
 from discreet.audit.twins.twin import BOTH, EXACT_ONLY, Twin
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
-from discreet.mechanisms.concentrated import ConcentratedPosterior
-from discreet.mechanisms.diffused import DiffusedPosterior
-from discreet.mechanisms.direct import DirectPosterior
-from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noisy_statistics import NoisyStatistics
-from discreet.mechanisms.one_posterior_sample import OnePosteriorSample
-from discreet.mechanisms.posterior import simulate
-from discreet.mechanisms.statistical_query import GaussianQuery, query_model
+from discreet.mechanisms.noise.laplace import DiscreteLaplace
+from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
+from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.mechanisms.posterior.draw import simulate
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.posterior.statistical_query import GaussianQuery, query_model
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.guarantee import SUBSTITUTE
-from discreet.privacy.guarantees import PureDP
-from discreet.privacy.pairs import BetaPairs, DirichletPairs
-from discreet.privacy.worst import guarantee_of
+from discreet.privacy.kinds import PureDP
+from discreet.privacy.worst_pairs.guarantee_of_pair import guarantee_of
+from discreet.privacy.worst_pairs.pairs import BetaPairs, DirichletPairs
 from discreet.sampling import exact
 
 if TYPE_CHECKING:

@@ -27,14 +27,14 @@ from discreet.audit.cases.regression import (
     walk,
 )
 from discreet.audit.twins.twin import BOTH, Twin
-from discreet.mechanisms.regression_draw import ConcentratedRegression, DiffusedRegression, DirectRegression
+from discreet.mechanisms.regression.draws import ConcentratedRegression, DiffusedRegression, DirectRegression
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.case import Runs
-    from discreet.mechanisms.regression_langevin import LangevinRun
+    from discreet.mechanisms.regression.samplers.langevin import LangevinRun
     from discreet.models.margin_losses import Floats
     from discreet.sampling.source import Source
 

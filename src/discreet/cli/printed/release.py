@@ -1,0 +1,182 @@
+"""A release on the terminal: what it says, what was promised, what is left, where the files are."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.cli.printed.cautions import cautions, read_as
+from discreet.cli.printed.errors import plain
+from discreet.cli.printed.show import heading, say, table
+from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.posteriors.named_parameters import named
+from discreet.posteriors.read import DRAWN
+from discreet.privacy.words import in_words, upward
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.ledger import Ledger
+    from discreet.release.release import Release
+
+LEVEL = 0.9
+FEW = 3  # tables of shares on the terminal
+
+
+def show(release: Release, ledger: Ledger, folder: Path) -> None:
+    heading(f"{release.model.name} of {', '.join(release.columns)}, released by {release.mechanism}")
+    if release.seeded:
+        say("SEEDED: drawn from a public seed, so nothing here is private")
+    rows = summary(release)
+    if isinstance(release.model, CountModel):
+        show_shares(rows)
+    elif release.reading == DRAWN:
+        shown = [(row["parameter"], *(f"{x:.6g}" for x in row["draws"])) for row in rows]
+        table(("", *(f"draw {i + 1}" for i in range(release.posterior.size))), shown)
+    else:
+        table(
+            ("", "prior mean", "posterior mean", "sd", f"{LEVEL:.0%} interval"),
+            [
+                (
+                    row["parameter"], f"{row['prior_mean']:.4g}", f"{row['mean']:.6g}", f"{row['sd']:.4g}",
+                    "{:.6g} to {:.6g}".format(*row["interval"]),
+                )
+                for row in rows
+            ],
+            numbers=(1, 2, 3),
+        )  # fmt: skip
+    say(f"read     {read_as(release)}")
+    for words in cautions(release):
+        say(f"caution  {words}")
+    for line in promises(release):
+        say(line)
+    say(f"paid     charge {release.receipt.id} in {', '.join(release.receipt.scopes)}")
+    for scope in release.receipt.scopes:
+        say(f"left     {plain(ledger.remaining(scope).words)}")
+    say(f"files    {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
+
+
+def show_shares(rows: list[dict[str, Any]]) -> None:
+    """Show the first shares, all of a table or none of it; the folder has the others."""
+    tables = list(dict.fromkeys(row["table"] for row in rows))
+    few = [row for row in rows if row["table"] in tables[:FEW]]
+    table(
+        ("", "given", "mean", f"{LEVEL:.0%} interval"),
+        [(row["parameter"], row["given"], f"{row['mean']:.4f}", _ends(row["interval"])) for row in few],
+        numbers=(2,),
+    )
+    if len(few) < len(rows):
+        say(
+            f"… and {len(rows) - len(few)} shares of {', '.join(tables[FEW:])}, in the report and with --json"
+        )
+
+
+def _ends(interval: list[float | None]) -> str:
+    ends = [f"{end:.4f}" for end in interval if end is not None]
+    return " to ".join(ends) or "not released"
+
+
+def promises(release: Release) -> list[str]:
+    """Say what is promised: in the words of the target, and of the certificate."""
+    said = release.certificate()["promised"]
+    pure = [] if said["pure_epsilon"] is None else [{"delta": 0.0, "epsilon": said["pure_epsilon"]}]
+    rows = pure or [row for row in said["epsilon_at_delta"] if row["epsilon"] is not None]
+    numbers = [f"ε = {upward(row['epsilon'])} at δ = {row['delta']:g}" for row in rows]
+    return [
+        f"target   {in_words(release.target)}, {release.relation.name}",
+        f"promised {'; '.join(numbers) or plain(said['guarantee_words'])}",
+    ]
+
+
+def summary(release: Release) -> list[dict[str, Any]]:
+    """Return one row for each coordinate of θ: moments and interval, or the draws themselves."""
+    if isinstance(release.model, CountModel):
+        return shares(release)
+    posterior = release.posterior
+    prior, names = before(release.model, release)
+    if release.reading == DRAWN:
+        drawn = posterior.sample().reshape(posterior.size, -1)
+        return [{"parameter": name, "draws": drawn[:, i].tolist()} for i, name in enumerate(names)]
+    mean, variance = np.atleast_1d(posterior.mean()), np.atleast_1d(posterior.variance())
+    interval = np.reshape(posterior.interval(LEVEL), (-1, 2))
+    return [
+        {
+            "parameter": name,
+            "prior_mean": float(prior[i]),
+            "mean": float(mean[i]),
+            "sd": float(np.sqrt(variance[i])),
+            "level": LEVEL,
+            "interval": interval[i].tolist(),
+        }
+        for i, name in enumerate(names)
+    ]
+
+
+@singledispatch
+def before(model: Any, release: Release) -> tuple[Any, list[str]]:  # noqa: ANN401
+    """Return the prior means of the coordinates of θ, and their names."""
+    means = np.atleast_1d(model.mean())
+    return means, labels(release, means.size)
+
+
+@before.register(GeneralizedLinear)
+def _(model: GeneralizedLinear, release: Release) -> tuple[Any, list[str]]:
+    del release
+    return np.zeros(model.dimension), list(model.names)
+
+
+def shares(release: Release) -> list[dict[str, Any]]:
+    """Return one row for each share of a model of counts: of which level, given what."""
+    from discreet.report.cells import CellFindings  # noqa: PLC0415
+
+    return [
+        {
+            "table": one.name,
+            "parameter": f"{one.name} = {level}",
+            "given": group,
+            "mean": float(one.mean[g, i]),
+            "level": LEVEL,
+            "interval": [None if np.isnan(end) else float(end) for end in one.interval[g, i]],
+        }
+        for one in CellFindings.of(release).tables
+        for g, group in enumerate(one.groups)
+        for i, level in enumerate(one.levels)
+    ]
+
+
+def labels(release: Release, size: int) -> list[str]:
+    """Name the coordinates of θ: by the declared levels where they are categories, else by the family."""
+    from discreet.tables.schema import Schema  # noqa: PLC0415
+
+    declared = Schema.from_dict(release.schema)
+    kind: Any = declared.get(release.columns[0])
+    levels = getattr(kind, "labels", ())
+    if len(levels) == size:
+        return [str(level) for level in levels]
+    found: dict[int, str] = {}
+    for name, indices in named(
+        release.model, np.arange(size, dtype=float) if size > 1 else np.zeros(())
+    ).items():
+        for place in np.ndindex(indices.shape):
+            shown = "".join(f"[{i}]" for i in place)
+            found.setdefault(int(indices[place]), f"{name}{shown}")
+    return [found[i] for i in range(size)]
+
+
+def as_json(release: Release, ledger: Ledger, folder: Path) -> dict[str, Any]:
+    return {
+        "release": str(folder),
+        "files": sorted(p.name for p in folder.iterdir()),
+        "seeded": release.seeded,
+        "model": release.model.name,
+        "mechanism": release.mechanism,
+        "reading": release.reading,
+        "read_as": read_as(release),
+        "cautions": cautions(release),
+        "posterior": summary(release),
+        "certificate": release.certificate(),
+        "remaining": [plain(ledger.remaining(scope).words) for scope in release.receipt.scopes],
+    }

@@ -1,0 +1,146 @@
+"""What a user types, as values: targets, priors, options. Decimals are exact: 0.1 is one tenth."""
+
+from __future__ import annotations
+
+import tomllib
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from discreet.privacy.guarantee import Guarantee, Relation
+
+# For completion and help, without loading what they name; a test holds them to the registries.
+MODELS = (
+    "beta_bernoulli",
+    "beta_binomial",
+    "beta_geometric",
+    "dirichlet_categorical",
+    "dirichlet_multinomial",
+    "gamma_poisson",
+    "gamma_exponential",
+    "normal_mean",
+    "normal_inverse_gamma",
+    "normal_inverse_wishart",
+    "bayesian_linear_regression",
+)
+COUNTED = ("naive_bayes", "bayesian_network", "mixture", "hidden_markov")  # they name their own columns
+OF_COUNTS = ("noisy_counts", "one_network_sample")  # their mechanisms
+REGRESSIONS = ("bayesian_logistic_regression", "generalized_linear")  # so do they
+OF_REGRESSIONS = (
+    "objective_perturbation",
+    "polynomial_statistics",
+    "tuned",
+    "diffused",
+    "concentrated",
+    "direct",
+    "one_posterior_sample",
+)
+MECHANISMS = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")
+RELATIONS = ("substitute", "add_remove")
+KINDS = {
+    "pure": "pure:EPSILON",
+    "approx": "approx:EPSILON,DELTA",
+    "zcdp": "zcdp:RHO",
+    "gdp": "gdp:MU",
+    "renyi": "renyi:ORDER,EPSILON",
+}
+
+
+def starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return the completion of a fixed list of names."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+def relation(word: str) -> Relation:
+    from discreet.privacy.guarantee import Relation  # noqa: PLC0415 - loaded on use, not for --help
+
+    plain = word.strip().lower().replace("-", "_")
+    if plain not in RELATIONS:
+        graph = "; a budget for profiles is for one graph: discreet ledger init --graph FILE"
+        raise ValueError(
+            f"--relation is one of {', '.join(RELATIONS)}, got {word!r}{graph if plain == 'profile' else ''}"
+        )
+    return Relation(plain)
+
+
+def graph_relation(path: Path, word: str | None) -> Relation:
+    """Return the neighbours of a public graph's file; --relation says profile, or nothing."""
+    from discreet.privacy.profile_graph import ProfileGraph  # noqa: PLC0415
+
+    if word not in {None, "profile"}:
+        raise ValueError(f"--graph is for profiles: leave --relation out, got --relation {word}")
+    return ProfileGraph.load(path).relation
+
+
+def promise(words: str, neighbours: str | Relation = "substitute") -> Guarantee:
+    """Read a target or a budget: a kind, a colon, its numbers."""
+    from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP  # noqa: PLC0415
+
+    kind, _, rest = words.partition(":")
+    build: dict[str, tuple[int, Callable[..., Guarantee]]] = {
+        "pure": (1, PureDP),
+        "approx": (2, ApproxDP),
+        "zcdp": (1, ZeroCDP),
+        "gdp": (1, GaussianDP),
+        "renyi": (2, RenyiDP.at),
+    }
+    wanted, make = build.get(kind, (0, PureDP))
+    parts = rest.split(",")
+    if len(parts) != wanted or not rest:
+        raise ValueError(f"a promise is written {' or '.join(KINDS.values())}; got {words!r}")
+    near = relation(neighbours) if isinstance(neighbours, str) else neighbours
+    return make(*(number(part, words) for part in parts), relation=near)
+
+
+def number(word: str, whole: str) -> Fraction:
+    try:
+        return Fraction(word.strip())
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(
+            f"{word.strip()!r} in {whole!r} is no number; write e.g. approx:0.5,1e-6 or pure:1/3"
+        ) from None
+
+
+def assignments(words: str | Sequence[str], what: str) -> dict[str, Any]:
+    """Read 'alpha=1, beta=3' or 'alpha=[1, 1, 2]': the inside of a TOML table, decimals exact."""
+    parts = [words] if isinstance(words, str) else list(words)
+    found: dict[str, Any] = {}
+    for part in parts:
+        found |= _table(part, what)
+    return found
+
+
+def _table(words: str, what: str) -> dict[str, Any]:
+    try:
+        return dict(tomllib.loads(f"it = {{ {words} }}", parse_float=Fraction)["it"])
+    except tomllib.TOMLDecodeError:
+        name, sign, value = words.partition("=")
+        if sign and value.strip().isidentifier():  # noise=discrete_gaussian, without quotes
+            return {name.strip(): value.strip()}
+    raise ValueError(f"{what} is written name=value, name=value (lists as [1, 2]); got {words!r}")
+
+
+def derivations(words: str | Sequence[str]) -> dict[str, str]:
+    """Read 'band = age.cut([18, 65])': a name, and the text of what it stands for."""
+    found: dict[str, str] = {}
+    for part in [words] if isinstance(words, str) else words:
+        name, _, text = (piece.strip() for piece in part.partition("="))
+        if not name.isidentifier() or not text or text.startswith("="):
+            raise ValueError(
+                f"--derive is written 'NAME = EXPRESSION', e.g. 'band = age.cut([18, 65])'; got {part!r}"
+            )
+        if name in found:
+            raise ValueError(f"--derive gives {name!r} twice; give each derived column its own name")
+        found[name] = text
+    return found
+
+
+def one_of(what: str, name: str, names: Sequence[str]) -> str:
+    """Return a name of the list, also when typed with hyphens; refuse others and list them."""
+    plain = name.strip().replace("-", "_")
+    if plain not in names:
+        raise ValueError(f"no {what} is called {name!r}; there are {', '.join(names)}")
+    return plain

@@ -1,0 +1,215 @@
+"""A fit as one value, from the command line, from a TOML file, or from both (the command line wins)."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+from discreet.cli.typed.arguments import COUNTED, MODELS, REGRESSIONS, assignments, derivations, one_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.families.family import Family
+    from discreet.models.count_model import CountModel
+    from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.tables.schema import Schema
+
+M = TypeVar("M")
+PATHS = ("data", "schema", "ledger", "out")
+LISTS = ("column", "scope")
+
+
+@final
+@dataclass(frozen=True)
+class Job:
+    """What to fit, to which data, at which price. Names are those of the options and of the TOML keys."""
+
+    data: str | None = None
+    schema: Any = None  # a path, or the table itself inside a job file
+    column: tuple[str, ...] = ()
+    model: str | None = None
+    prior: Mapping[str, Any] = field(default_factory=dict)
+    mechanism: str | None = None  # the default is the model's
+    options: Mapping[str, Any] = field(default_factory=dict)
+    target: str | None = None
+    relation: str = "substitute"
+    ledger: str | None = None
+    scope: tuple[str, ...] = ()
+    out: str | None = None
+    unit: str | None = None
+    rows_per_unit: int | None = None
+    table: str | None = None
+    n: int | None = None
+    derive: Mapping[str, str] = field(default_factory=dict)
+    where: tuple[str, ...] = ()
+    draws: int = 1
+    charge_id: str | None = None
+    note: str = ""
+    seed: int | None = None
+
+    def need(self, *names: str) -> None:
+        """Refuse a job that leaves out what it needs, all of it at once."""
+        missing = [name for name in names if not getattr(self, name)]
+        if missing:
+            options = ", ".join(f"--{name}" if name != "data" else "DATA" for name in missing)
+            raise ValueError(
+                f"missing: {options}; give them as options, or in a job file (fit --help has one)"
+            )
+
+
+def read_job(first: str | None, given: Mapping[str, Any]) -> Job:
+    """Merge a job file, if the first argument is one, with the options that were given."""
+    from_file: dict[str, Any] = {}
+    if first is not None and first.endswith(".toml"):
+        from_file = _load(Path(first))
+    elif first is not None:
+        from_file = {"data": first}
+    typed = {name: value for name, value in given.items() if value not in (None, (), [], {}, "")}
+    merged = {**from_file, **typed}
+    for name in ("prior", "options"):
+        if isinstance(merged.get(name), str | list | tuple):
+            merged[name] = assignments(merged[name], f"--{name.removesuffix('s')}")
+    for name in LISTS:
+        if name in merged:
+            value = merged[name]
+            merged[name] = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
+    return Job(**{**merged, **_selection(merged.get("derive", {}), merged.get("where", ()))})
+
+
+def _selection(derive: Any, where: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the file holds
+    """Hold both to texts; what they say is read when the table is open."""
+    named = derive if isinstance(derive, dict) else derivations(derive)
+    predicates = (where,) if isinstance(where, str) else tuple(where)
+    if not all(isinstance(text, str) for text in (*named.values(), *predicates)):
+        raise ValueError(
+            "derive and where hold texts: where = 'age >= 65', derive = { band = 'age.cut([18, 65])' }"
+        )
+    return {"derive": named, "where": predicates}
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """Read a job file; its paths are relative to the folder it lies in."""
+    try:
+        written = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Fraction)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no TOML: {error}") from None
+    known = {f.name for f in fields(Job)}
+    strange = sorted(set(written) - known)
+    if strange:
+        raise ValueError(f"{path} has unknown keys {', '.join(strange)}; known: {', '.join(sorted(known))}")
+    return {name: _beside(path, value) if name in PATHS else value for name, value in written.items()}
+
+
+def _beside(job: Path, value: Any) -> Any:  # noqa: ANN401 - a path, a URL or an inline schema
+    if not isinstance(value, str) or "://" in value or Path(value).is_absolute():
+        return value
+    return str(job.parent / value)
+
+
+def schema_of(job: Job) -> Schema:
+    from discreet.tables.schema import Schema  # noqa: PLC0415 - loaded on use, not for --help
+
+    if isinstance(job.schema, dict):
+        return Schema.from_dict(_floats(job.schema))
+    return load_schema(str(job.schema))
+
+
+def load_schema(path: str) -> Schema:
+    import json  # noqa: PLC0415
+
+    from discreet.tables.schema import Schema  # noqa: PLC0415
+
+    try:
+        return Schema.load(path)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no schema: {error}; discreet schema init writes a template") from None
+
+
+def _floats(value: Any) -> Any:  # noqa: ANN401
+    """Schemas hold plain numbers."""
+    if isinstance(value, Fraction):
+        return float(value)
+    if isinstance(value, dict):
+        return {k: _floats(v) for k, v in value.items()}
+    return [_floats(v) for v in value] if isinstance(value, list) else value
+
+
+def any_model_of(job: Job, schema: Schema) -> Family | CountModel | GeneralizedLinear:
+    """Build what is to be fitted: a prior, or a model of counts or regression, which names its columns."""
+    name = one_of("model", str(job.model), (*MODELS, *COUNTED, *REGRESSIONS))
+    if name in MODELS:
+        return model_of(job, schema)
+    if job.column:
+        raise ValueError(f"{name} names its columns itself: leave --column out, give them in --prior")
+    from discreet.models import registry  # noqa: PLC0415 - loaded on use, not for --help
+
+    if name in COUNTED:
+        return _built(registry.MODELS[name], job.prior)
+    return _built(registry.REGRESSIONS[name], {**job.prior, **_loss(job.prior.get("loss"))})
+
+
+def _loss(given: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the file holds
+    """Build a loss by its name, with its constants: loss = { loss = "clipped_poisson", upper = 20 }."""
+    if given is None:
+        return {}
+    from discreet.models.margin_losses import LOSSES, named_loss  # noqa: PLC0415
+
+    named = given if isinstance(given, dict) else {"loss": given}
+    if named.get("loss") == "declared":
+        raise ValueError("a declared loss is code: fit it from Python")
+    one_of("loss", str(named.get("loss")), tuple(LOSSES))
+    return {"loss": named_loss(**named)}
+
+
+BOUND = ("sizes", "design")  # what a model learns from the schema
+
+
+def _built(kind: type[M], given: Mapping[str, Any]) -> M:
+    import inspect  # noqa: PLC0415
+
+    takes = [name for name in inspect.signature(kind).parameters if name not in BOUND]
+    try:
+        return kind(
+            **{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+        )
+    except TypeError as error:
+        raise ValueError(
+            f"{kind.__name__} takes {', '.join(takes)}, as --prior or in the job's prior = {{ … }}; got "
+            f"{', '.join(given) or 'nothing'}: {error}"
+        ) from None
+
+
+def model_of(job: Job, schema: Schema | None = None) -> Family:
+    """Build the prior; bounds and numbers of categories that it leaves out are taken from the schema."""
+    import inspect  # noqa: PLC0415
+
+    from discreet.families.registry import FAMILIES  # noqa: PLC0415
+
+    family = FAMILIES[one_of("model", str(job.model), MODELS)]
+    takes = list(inspect.signature(family).parameters)
+    strange = sorted(set(job.prior) - set(takes))
+    if strange:
+        raise ValueError(f"the prior of {family.name} takes {', '.join(takes)}; got {', '.join(strange)}")
+    known = {} if schema is None or not job.column else _public(schema[job.column[0]])
+    prior = {**{name: value for name, value in known.items() if name in takes}, **job.prior}
+    size = known.get("size")
+    if size is not None and "alpha" in prior and family.name.startswith("dirichlet"):
+        alpha = prior["alpha"]
+        prior["alpha"] = list(alpha) if isinstance(alpha, list) else [alpha] * size
+    try:
+        return family(**prior)
+    except TypeError as error:
+        raise ValueError(
+            f"the prior of {family.name} needs {', '.join(takes)} (grid has a default); "
+            f"got {', '.join(prior) or 'nothing'}: {error}"
+        ) from None
+
+
+def _public(kind: Any) -> dict[str, Any]:  # noqa: ANN401 - any declared column
+    """Return what a column's declaration says that a prior may need."""
+    said = {name: getattr(kind, name) for name in ("lower", "upper", "size") if hasattr(kind, name)}
+    return {**said, "upper": kind.max} if hasattr(kind, "max") else said

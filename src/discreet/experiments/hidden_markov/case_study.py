@@ -1,0 +1,76 @@
+"""The hidden Markov case study of [F16 §6]: states of regions by month, and prediction against ε.
+
+The full run takes about a quarter of an hour of one core, the quick one about twenty seconds. The log is the
+conflict events where the environment variable DISCREET_DATA names a folder with them, else the synthetic log;
+every picture and hmm.txt say which.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+from discreet.datasets.event_log import FILE, VARIABLE, available
+from discreet.experiments.hidden_markov import held_out as hmm_held_out
+from discreet.experiments.hidden_markov import pictures as hmm_pictures
+from discreet.experiments.hidden_markov import states as hmm_states
+from discreet.experiments.thesis.figure import write_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from discreet.datasets.event_log import EventLog
+    from discreet.experiments.hidden_markov.states import Found
+
+Item = TypeVar("Item")
+
+
+def case_study(out: Path, seed: int, quick: bool) -> tuple[Path, ...]:  # noqa: FBT001 - the contract of every experiment
+    """`quick` fits one split at one ε with short chains: it shows that all parts work, and no result."""
+    log, begun = available(), time.process_time()
+    held, few = (hmm_held_out.QUICK, hmm_states.QUICK) if quick else (hmm_held_out.FULL, hmm_states.FULL)
+    fits = len(hmm_states.STATES) * len(hmm_states.SHOWN)
+    found = list(shown(hmm_states.fits(log, seed, few), fits, "two and three states"))
+    points = hmm_held_out.points(held)
+    rows = list(shown(hmm_held_out.rows(log, seed, held), len(points), f"{held.states} states, held out"))
+    return (
+        hmm_pictures.held_out(log, rows, out / "hmm-held-out.png"),
+        write_numbers(out / "hmm-held-out.csv", hmm_held_out.TITLES, rows),
+        hmm_pictures.strips(log, found, out / "hmm-states.png"),
+        write_numbers(out / "hmm-states.csv", hmm_states.ASSIGNMENT_TITLES, _all_assignments(log, found)),
+        hmm_pictures.tables(log, found, out / "hmm-emissions.png"),
+        write_numbers(out / "hmm-emissions.csv", hmm_states.EMISSION_TITLES, _all_emissions(log, found)),
+        _report(log, found, out / "hmm.txt", time.process_time() - begun),
+    )
+
+
+def _all_assignments(log: EventLog, found: Sequence[Found]) -> Iterator[tuple[object, ...]]:
+    for one in found:
+        yield from hmm_states.assignment_rows(log, one)
+
+
+def _all_emissions(log: EventLog, found: Sequence[Found]) -> Iterator[tuple[object, ...]]:
+    for one in found:
+        yield from hmm_states.emission_rows(log, one)
+
+
+def _report(log: EventLog, found: Sequence[Found], path: Path, seconds: float) -> Path:
+    """Say in words which log was read and how far each fit's chains agree."""
+    real = "It was read from the folder that " + VARIABLE + " names and must stay there."
+    made = f"No {FILE} was found in a folder named by {VARIABLE}; this log is made up."
+    lines = [f"log: {log.origin}, {len(log)} records. {real if log.real else made}"]
+    lines += [f"processor time: {seconds:.0f} s", ""]
+    lines += [f"{one.states} states, {one.title}" for one in found]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def shown(work: Iterable[Item], length: int, label: str) -> Iterator[Item]:
+    """Yield the work under a bar, where there is somebody to see it."""
+    from rich.console import Console  # noqa: PLC0415 - only here
+    from rich.progress import track  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    yield from track(work, label, length, console=console, transient=True, disable=not sys.stderr.isatty())

@@ -1,0 +1,111 @@
+"""One reading of the table for several audiences: everybody gets a release, and one charge pays for all."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, cast
+
+from discreet.families.family import Family
+from discreet.line.after_charge import release_once
+from discreet.line.forms import SALT, several_releases
+from discreet.mechanisms.statistics.tiered_statistics import TieredStatistics
+from discreet.privacy.group_privacy import per_row
+from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.words import in_words
+from discreet.privatise import parameters, pay, promised, shared_facts
+from discreet.release.json import plain
+from discreet.statistics import bounded
+from discreet.statistics.ranges import refuse_narrow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.ledger import Ledger
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.release.release import Release
+    from discreet.sampling.source import Source
+    from discreet.statistics.exact_value import Counted
+    from discreet.tables.table import Table
+
+
+def privatise_tiers(
+    table: Table,
+    model: Family,
+    *,
+    targets: Mapping[str, Guarantee],
+    ledger: Ledger,
+    scope: str | Sequence[str] | None = None,
+    source: Source | None = None,
+    charge_id: str | None = None,
+    note: str = "",
+) -> dict[str, Release]:
+    """Release the model's statistic once for each audience, noisier from tier to tier, and pay once.
+
+    Everything that all audiences hold together is the innermost tier and further noise that knows nothing of
+    the data [BBGG19 §5], so the charge is the innermost one's, and each release carries its own promise.
+    Audiences with one target get one and the same value. Refusals and `charge_id` are those of `privatise`.
+    """
+    relation = _one_relation(model, targets)
+    statistic = bounded(table, model, relation)
+    refuse_narrow(statistic.table, statistic.model)
+    each = {name: per_row(target, statistic.rows_per_unit) for name, target in targets.items()}
+    ready = TieredStatistics.calibrate(
+        cast("Family", statistic.model), n=statistic.n, targets=list(each.values())
+    )
+    tier = {name: ready.tier_of(target) for name, target in each.items()}
+    own = {name: promised(ready.tiers[k], statistic.rows_per_unit, targets[name]) for name, k in tier.items()}
+    innermost = min(tier, key=tier.__getitem__)
+    promises = (own[innermost], targets[innermost])
+    shared, paid = shared_facts(statistic, source), _paid_for(innermost, own[innermost])
+    form = several_releases(
+        {
+            name: {
+                "mechanism": "noisy_statistics",
+                "parameters": _parameters(ready, tier, name),
+                "theorem": f"{ready.tiers[k].theorem}; {ready.theorem}; {paid}",
+                "guarantee": own[name],
+                "target": targets[name],
+                **shared,
+            }
+            for name, k in tier.items()
+        }
+    )
+    receipt = pay(ledger, promises, scope=scope, charge_id=charge_id, note=note)
+
+    def draw(counted: Counted) -> dict[str, NoisyRelease]:
+        count = {"count": counted.n} if statistic.relation is ADD_REMOVE else {}
+        values = ready.release(counted.values, source, **count)
+        return {name: values[k] for name, k in tier.items()}
+
+    return release_once(ledger, receipt, statistic.read, draw, form)
+
+
+def _one_relation(model: Family, targets: Mapping[str, Guarantee]) -> Any:  # noqa: ANN401 - a Relation
+    relations = {target.relation for target in targets.values()}
+    if len(relations) != 1:
+        raise ValueError(
+            f"name at least one audience, and give all the same relation between neighbours; got "
+            f"{', '.join(sorted(r.value for r in relations)) or 'none'}"
+        )
+    if not isinstance(model, Family):
+        raise TypeError(f"tiers are made of a family's statistic, not of {type(model).__name__}")
+    return relations.pop()
+
+
+def _parameters(ready: TieredStatistics, tier: Mapping[str, int], name: str) -> tuple[tuple[str, Any], ...]:
+    """Name this audience's knobs, and every tier of the chain, innermost first.
+
+    The ledger shows the digest of every tier: salted, lest an outer audience try values of an inner one.
+    """
+    order = sorted(tier, key=tier.__getitem__)
+    chain: dict[str, Any] = {"audience": name, SALT: secrets.token_hex(16)}
+    chain["tiers"] = [[who, plain(ready.sigmas[tier[who]])] for who in order]
+    return tuple(sorted({**dict(parameters(ready.tiers[tier[name]])), **chain}.items()))
+
+
+def _paid_for(innermost: str, promise: Guarantee) -> str:
+    return (
+        f"the receipt paid for the innermost tier, {innermost!r} ({in_words(promise)}), and thereby for all "
+        "of them together"
+    )

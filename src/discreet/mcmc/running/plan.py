@@ -1,0 +1,84 @@
+"""How long a run will be and what that costs, before anything is read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from discreet.privacy.accounting.composition import compose_counted
+from discreet.privacy.arithmetic.ball import round_down
+from discreet.privacy.guarantee import Guarantee, NotProved, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.mcmc.kernel import Kernel
+
+HOTTEST = 2.0**60
+BITS = 40  # significant bits of a temperature found by calibration
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """`chains` chains of `steps` steps; every state of every chain is released."""
+
+    kernel: Kernel
+    steps: int
+    chains: int = 4
+
+    def __post_init__(self) -> None:
+        for what, value in (("steps", self.steps), ("chains", self.chains)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{what} must be a whole number of at least 1, got {value!r}")
+        if self.kernel.length not in {None, self.steps}:
+            raise ValueError(
+                f"a run of {self.kernel.name} has {self.kernel.length} steps, which its settings fix; "
+                f"got steps={self.steps}"
+            )
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Chains look at the same records, so they compose."""
+        return self.after(self.steps)
+
+    def after(self, steps: int) -> Guarantee:
+        """Return what the first steps of every chain promise together."""
+        return compose_counted([(self.kernel.spent(steps), self.chains)])
+
+    def longest(self, fits: Callable[[Guarantee], bool]) -> int:
+        """Most steps, up to the planned ones, whose promise fits; 0 when not even one does."""
+        low, high = 0, self.steps + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(self.after(middle)) else (low, middle)
+        return low
+
+
+def calibrate(kernel: Kernel, *, steps: int, target: Guarantee, chains: int = 4) -> Kernel:
+    """Coldest temperature (40 significant bits, rounded up) at which the whole plan meets the target."""
+
+    def meets(temperature: float) -> bool:
+        try:
+            return Plan(kernel.at(temperature), steps, chains).guarantee <= target
+        except NotProved:  # a kernel that promises nothing when so cold
+            return False
+
+    low, high = 0.0, 1.0
+    while not meets(high):
+        low, high = high, high * 4
+        if high > HOTTEST:
+            raise Unreachable(f"no temperature up to 2⁶⁰ brings {steps} steps of {chains} chains to {target}")
+    while high - low > high * 2.0 ** -(BITS - 1):
+        middle = _rounded((low + high) / 2)
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if meets(middle) else (middle, high)
+    return kernel.at(high)
+
+
+def _rounded(x: float) -> float:
+    """Round up to few significant bits, so that parameters stay short."""
+    down = round_down(x, BITS)
+    return down if down == x else down + math.ldexp(1.0, math.frexp(down)[1] - BITS)

@@ -1,0 +1,214 @@
+"""Laplace noise: on reals, the ideal draw rounded to a public grid; on integers, the discrete law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+
+import numpy as np
+
+from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
+from discreet.mechanisms.checks import (
+    epsilon_point,
+    integer_noise,
+    integers,
+    positive,
+    probability,
+    reals,
+    whole,
+)
+from discreet.mechanisms.noise.base import BasicMechanism
+from discreet.mechanisms.noise.hockey_sticks import (
+    BITS,
+    at_least,
+    finite_divergence,
+    laplace_below,
+    laplace_crossings,
+    line_divergence,
+)
+from discreet.mechanisms.noise.laplace_integers import laplace_cells
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
+from discreet.privacy.kinds import PureDP
+from discreet.sampling import exact
+from discreet.sampling.source import SYSTEM
+
+if TYPE_CHECKING:
+    from flint import arb
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.sampling.source import Source
+
+FINENESS = 20  # the default grid is 2^-20 of the noise scale
+
+
+def default_grid(scale: Fraction) -> Fraction:
+    """Largest power of two at or below scale·2^-20: public, as the scale is."""
+    power = Fraction(1 << scale.numerator.bit_length(), 1 << scale.denominator.bit_length())
+    return (power if power <= scale else power / 2) * Fraction(1, 1 << FINENESS)
+
+
+def pure(sensitivity: Exact, scale: Exact) -> float:
+    """Δ/b, rounded up"""
+    with precision(128):
+        return ceiling(ball(Fraction(sensitivity) / Fraction(scale)))
+
+
+@final
+@dataclass(frozen=True)
+class Laplace(BasicMechanism):
+    """round_g(x + Laplace(b)): ε = Δ₁/b for every real x, because rounding the ideal draw is post-processing.
+
+    The sum is rounded and not the summands: rounding x first would add a grid step to its sensitivity.
+    """
+
+    sensitivity: Exact  # L1, over all coordinates
+    scale: Exact
+    grid: Exact | None = None  # public; None takes the power of two near scale·2^-20
+    name: ClassVar[str] = "laplace"
+    theorem: ClassVar[str] = "Dwork, McSherry, Nissim, Smith 2006, Prop. 1; N19 Prop. 3.5; post-processing"
+
+    def __post_init__(self) -> None:
+        positive(self.sensitivity, "the L1 sensitivity")
+        positive(self.scale, "the noise scale")
+        positive(self.step, "the grid")
+
+    @classmethod
+    def calibrate(cls, *, target: Guarantee, sensitivity: Exact, grid: Exact | None = None) -> Self:
+        relation = target.relation
+        positive(sensitivity, "the L1 sensitivity")
+        scale = least_noise(lambda b: PureDP(pure(sensitivity, b), relation=relation), target)
+        return cls(sensitivity, scale, grid, relation=relation)
+
+    @property
+    def step(self) -> Fraction:
+        """The grid in use."""
+        return default_grid(Fraction(self.scale)) if self.grid is None else Fraction(self.grid)
+
+    @property
+    def guarantee(self) -> PureDP:
+        return PureDP(pure(self.sensitivity, self.scale), relation=self.relation)
+
+    def release(self, value: ArrayLike, source: Source | None = None) -> Any:  # noqa: ANN401 - array or scalar
+        """Independent noise on every coordinate; multiples of the grid, as the nearest doubles."""
+        flat, shape = reals(value, "the value")
+        return self._noisy(flat, source).reshape(shape)[()]
+
+    def releases(self, value: Exact, size: int, source: Source | None = None) -> NDArray[np.float64]:
+        (center,), _ = reals(np.asarray(value, dtype=object), "the value")
+        return self._noisy([center] * size, source)
+
+    def _noisy(self, centers: list[Fraction], source: Source | None) -> NDArray[np.float64]:
+        g = self.step
+        cells = laplace_cells(source or SYSTEM, [x / g for x in centers], Fraction(self.scale) / g)
+        return np.array([k * g.numerator / g.denominator for k in cells])  # int/int rounds once, to nearest
+
+    def log_density(self, value: float, released: ArrayLike) -> NDArray[np.float64]:
+        """−|y−x|/b − ln 2b, of the ideal draw"""
+        b = float(self.scale)
+        return np.asarray(-np.abs(np.asarray(released, dtype=np.float64) - value) / b - np.log(2 * b))
+
+    def hockey_stick(self, value: Exact, neighbour: Exact, epsilon: Exact) -> float:
+        """Of the ideal draws, which bounds that of the rounded ones; 1 − e^{(ε−d/b)/2} at distance d."""
+        b = Fraction(self.scale)
+        left, right = Fraction(value), Fraction(neighbour)
+        cuts = laplace_crossings((left, b), (right, b), float(epsilon_point(epsilon)))
+        with precision(BITS):
+            return at_least(line_divergence(laplace_below(left, b), laplace_below(right, b), cuts, epsilon))
+
+    def tail_probability(self, threshold: Exact, coordinates: int = 1) -> float:
+        """P(‖noise‖_∞ ≥ x) = 1 − (1 − e^{−x/b})^k for the ideal draw, rounded up"""
+        with precision(BITS):
+            one = ball(-positive(threshold, "the threshold") / Fraction(self.scale)).exp()
+            return ceiling(1 - (1 - one) ** whole(coordinates, "the number of coordinates"))
+
+    def tail_bound(self, probability_above: Exact, coordinates: int = 1) -> float:
+        """P(‖release − x‖_∞ ≥ b ln(k/t) + g/2) ≤ t [N19 Prop. 3.7, and half a grid cell of rounding]."""
+        t, k = (
+            probability(probability_above, "the tail probability"),
+            whole(coordinates, "the number of coordinates"),
+        )
+        with precision(BITS):
+            return ceiling(ball(Fraction(self.scale)) * ball(k / t).log() + ball(self.step / 2))
+
+
+@final
+@dataclass(frozen=True)
+class DiscreteLaplace(BasicMechanism):
+    """x + Z, P(Z = z) = tanh(1/(2b)) e^{−|z|/b} on the integers: ε = Δ₁/b [Ghosh et al. 2012]."""
+
+    sensitivity: int  # L1, over all coordinates
+    scale: Exact
+    name: ClassVar[str] = "discrete_laplace"
+    theorem: ClassVar[str] = "Ghosh, Roughgarden, Sundararajan 2012, Thm 3.1"
+
+    def __post_init__(self) -> None:
+        whole(self.sensitivity, "the L1 sensitivity of integers")
+        integer_noise(positive(self.scale, "the noise scale") ** 2)
+
+    @classmethod
+    def calibrate(cls, *, target: Guarantee, sensitivity: int) -> Self:
+        relation = target.relation
+        whole(sensitivity, "the L1 sensitivity of integers")
+
+        def promised(scale: float) -> PureDP:
+            return PureDP(pure(sensitivity, scale), relation=relation)
+
+        scale = least_noise(promised, target, widest=WIDEST_DISCRETE)
+        return cls(sensitivity, scale, relation=relation)
+
+    @property
+    def guarantee(self) -> PureDP:
+        return PureDP(pure(self.sensitivity, self.scale), relation=self.relation)
+
+    def release(self, value: ArrayLike, source: Source | None = None) -> Any:  # noqa: ANN401 - array or scalar
+        """Independent noise on every coordinate."""
+        counts = integers(value, "the counts")
+        noise = exact.discrete_laplace(source or SYSTEM, self.scale, counts.size)
+        return (counts + noise.reshape(counts.shape))[()]
+
+    def releases(self, value: int, size: int, source: Source | None = None) -> NDArray[np.int64]:
+        return np.asarray(self.release(np.full(size, value), source))
+
+    def log_pmf(self, value: int, released: ArrayLike) -> NDArray[np.float64]:
+        """Log mass: ln tanh(1/(2b)) − |y−x|/b"""
+        b = float(self.scale)
+        return np.asarray(
+            np.log(np.tanh(0.5 / b)) - np.abs(np.asarray(released, dtype=np.float64) - value) / b
+        )
+
+    def hockey_stick(self, value: int, neighbour: int, epsilon: Exact) -> float:
+        """Σ over the d−1 points between, and the two half-lines beyond, of (P − e^ε Q)₊"""
+        d = abs(whole(value, "the value", least=-(2**62)) - whole(neighbour, "the neighbour", least=-(2**62)))
+        return finite_divergence(lambda: self._split(d), lambda: self._split(d)[::-1], epsilon)
+
+    def _split(self, d: int) -> list[arb]:
+        """P(Z ≤ 0), P(Z = 1), …, P(Z = d−1), P(Z ≥ d), at the working precision"""
+        return [self.above(0), *(self.mass(i) for i in range(1, d)), self.above(d)] if d else [ball(1)]
+
+    def mass(self, z: int) -> arb:
+        """P(Z = z) at the working precision"""
+        inverse = 1 / ball(Fraction(self.scale))
+        return (inverse / 2).tanh() * (-abs(z) * inverse).exp()
+
+    def above(self, z: int) -> arb:
+        """P(Z ≥ z) = e^{−z/b}/(1 + e^{−1/b}) for z ≥ 0, at the working precision"""
+        inverse = 1 / ball(Fraction(self.scale))
+        return (-z * inverse).exp() / (1 + (-inverse).exp())
+
+    def tail_probability(self, threshold: int, coordinates: int = 1) -> float:
+        """P(‖noise‖_∞ ≥ m) = 1 − (1 − 2P(Z ≥ m))^k for m ≥ 1, rounded up"""
+        m = whole(threshold, "the threshold")
+        with precision(BITS):
+            return ceiling(1 - (1 - 2 * self.above(m)) ** whole(coordinates, "the number of coordinates"))
+
+    def tail_bound(self, probability_above: Exact, coordinates: int = 1) -> int:
+        """P(‖noise‖_∞ ≥ m) ≤ t for the least m ≥ 1 with 2k·P(Z ≥ m) ≤ t: m = ⌈b ln(2k/(t(1+e^{−1/b})))⌉"""
+        t, k = (
+            probability(probability_above, "the tail probability"),
+            whole(coordinates, "the number of coordinates"),
+        )
+        with precision(BITS):
+            log = (ball(2 * k / t) / (1 + ball(-1 / Fraction(self.scale)).exp())).log()
+            return max(1, int((ball(Fraction(self.scale)) * log).ceil().upper().unique_fmpz()))

@@ -1,0 +1,118 @@
+"""What NoisyStatistics releases, and how it may be read. All of this is post-processing: it costs nothing."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.families.laws.dirichlet import DirichletLaw
+from discreet.families.scalar import ScalarFamily
+from discreet.privacy.guarantee import SUBSTITUTE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.families.family import Family, Floats
+    from discreet.privacy.arithmetic.ball import Exact
+    from discreet.privacy.guarantee import Guarantee
+
+DEFAULT_READING = "noise_aware"
+
+
+@final
+@dataclass(frozen=True)
+class NoisyRelease:
+    """Ŝ = S + noise in the family's integer units, with the noise law: enough to read it any honest way."""
+
+    model: Family
+    noisy: tuple[float, ...]  # integers when the noise is
+    n: int | None  # public; None when it is part of what was noised
+    joint: bool  # `noisy` encodes (S, n) as model.joint does
+    noise: str
+    scale: Exact  # of the noise, in integer units
+    guarantee: Guarantee
+    seeded: bool  # drawn from a public seed, hence not private
+
+    def posterior(
+        self,
+        *,
+        model: Family | None = None,
+        reading: str = DEFAULT_READING,
+        **options: Any,  # noqa: ANN401 - the reading's own
+    ) -> Any:  # noqa: ANN401 - a Family where it is naive, else what the reading says
+        """Read the release, as often as you like, under any prior (`model`) of the same family and bounds.
+
+        `naive` takes Ŝ for S and returns a member of the family (its option: project);
+        `noise_aware` is the posterior given Ŝ and the law of its noise.
+        """
+        prior = self.model if model is None else model
+        if prior is not self.model and _encoding(prior) != _encoding(self.model):
+            raise ValueError(
+                f"the release holds a statistic of {type(self.model).__name__}: read it under a prior of "
+                "that family with the same bounds and grid"
+            )
+        if reading not in READINGS:
+            raise ValueError(f"unknown reading {reading!r}; known: {', '.join(READINGS)}")
+        return READINGS[reading](self, prior, **options)
+
+
+def _encoding(model: Family) -> tuple[object, ...]:
+    """Return what two priors must share for one noisy statistic to mean the same to both."""
+    return type(model), tuple(model.units.tolist()), model.sensitivity(SUBSTITUTE), model.joint_sensitivity()
+
+
+Reading = Callable[..., Any]  # (release, prior, **options) → posterior
+
+
+def naive(release: NoisyRelease, prior: Family, *, project: bool = True) -> Family:
+    """prior.update(proj(Ŝ), n): Ŝ read as if it were S [F16 §3.2]; asymptotically efficient [F16 Thm 4].
+
+    The projection is onto the statistics' hull, and without it an Ŝ outside has no posterior and is refused.
+    Intervals of this reading under-cover at small n.
+    """
+    statistic, n = _decoded(release, prior, project=project)
+    return prior.update(prior.project(statistic, n) if project else statistic, n)
+
+
+def _decoded(release: NoisyRelease, prior: Family, *, project: bool) -> tuple[NDArray[Any], float]:
+    """(Ŝ, n): n as it is public, or as it was noised along."""
+    noisy = np.asarray(release.noisy)
+    if release.n is not None and not release.joint:
+        return noisy, release.n
+    statistic, n = prior.split(joint_hull(prior, noisy) if project else noisy)
+    return statistic, max(n, 0.0) if project else n
+
+
+@singledispatch
+def joint_hull(model: Family, noisy: Floats) -> Floats:
+    """Project a noisy (S, n) onto an orthant that holds every `model.joint`; the whole space unless known."""
+    del model
+    return noisy
+
+
+@joint_hull.register(ScalarFamily)
+@joint_hull.register(DirichletLaw)
+def _(model: Family, noisy: Floats) -> Floats:
+    del model
+    return np.maximum(noisy, 0)
+
+
+def elsewhere(module: str, function: str) -> Reading:
+    """Name a reading that is found on first use: what releases does not depend on how it will be read."""
+
+    def found(release: NoisyRelease, prior: Family, **options: Any) -> Any:  # noqa: ANN401
+        return getattr(importlib.import_module(module), function)(release, prior, **options)
+
+    return found
+
+
+# The seam for readings of one release: name → Reading.
+READINGS: dict[str, Reading] = {
+    "noise_aware": elsewhere("discreet.posteriors.base", "noise_aware"),
+    "naive": naive,
+}

@@ -1,0 +1,140 @@
+"""Noise on the sufficient statistic, once; then any number of draws, moments and other priors are free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+
+import numpy as np
+
+from discreet.families.family import Family, Sensitivity, public_size, table_size
+from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
+from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
+from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
+from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation
+from discreet.sampling.source import SYSTEM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from discreet.families.family import Integers
+    from discreet.mechanisms.noise.base import BasicMechanism
+    from discreet.privacy.arithmetic.ball import Exact
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.sampling.source import Source
+
+# name → the noise mechanism for a sensitivity and a scale (σ for the Gaussian kinds), in integer units
+NOISES: dict[str, Callable[[Sensitivity, Exact, Relation], BasicMechanism]] = {
+    "discrete_laplace": lambda s, scale, relation: DiscreteLaplace(ceil(s.l1), scale, relation=relation),
+    "discrete_gaussian": lambda s, scale, relation: DiscreteGaussian(
+        s.l2, Fraction(scale) ** 2, relation=relation
+    ),
+    "laplace": lambda s, scale, relation: Laplace(s.l1, scale, relation=relation),
+    "gaussian": lambda s, scale, relation: Gaussian(s.l2, scale, relation=relation),
+}
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class NoisyStatistics(Mechanism):
+    """Ŝ = S + noise of the given scale on the family's integer statistic [F16 §3.2].
+
+    With n public (SUBSTITUTE) S alone is noised: for Beta–Bernoulli the success count, of sensitivity 1. With
+    n private (ADD_REMOVE) it is (S, n), as model.joint encodes it. `noise_both_counts` noises (S, n) although
+    n is public, twice the sensitivity, as the paper does: for reproduction only.
+    """
+
+    name: ClassVar[str] = "noisy_statistics"
+    theorem: ClassVar[str] = "F16 §3.2: the noise mechanism's theorem, then post-processing"
+
+    model: Family = field(kw_only=False)
+    n: int | None = None
+    noise: str = "discrete_laplace"
+    scale: Exact
+    relation: Relation = SUBSTITUTE
+    noise_both_counts: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", public_size(self.relation, self.n))
+        _ = self.noiser
+
+    @classmethod
+    def calibrate(
+        cls,
+        model: Family,
+        *,
+        n: int | None = None,
+        target: Guarantee,
+        noise: str = "discrete_laplace",
+        noise_both_counts: bool = False,
+    ) -> Self:
+        """Least scale, to one double, whose certified guarantee meets the target."""
+
+        def at(scale: float) -> Self:
+            return cls(
+                model,
+                n=n,
+                noise=noise,
+                scale=scale,
+                relation=target.relation,
+                noise_both_counts=noise_both_counts,
+            )
+
+        return at(least_noise(lambda scale: at(scale).guarantee, target, widest=WIDEST_DISCRETE))
+
+    @property
+    def joint(self) -> bool:
+        """Whether n is noised along with S."""
+        return self.noise_both_counts or self.relation is ADD_REMOVE
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of what is noised, in integer units; a substitution is one removal and one addition."""
+        if not self.joint:
+            return self.model.sensitivity(self.relation)
+        one = self.model.joint_sensitivity()
+        return one if self.relation is ADD_REMOVE else Sensitivity(2 * one.l1, 2 * one.l2, 2 * one.linf)
+
+    @property
+    def noiser(self) -> BasicMechanism:
+        """The noise mechanism that does the work and carries the guarantee."""
+        if self.noise not in NOISES:
+            raise ValueError(f"unknown noise {self.noise!r}; known: {', '.join(NOISES)}")
+        return NOISES[self.noise](self.sensitivity, self.scale, self.relation)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the release promises; every reading of it, however often, is free."""
+        return self.noiser.guarantee
+
+    def release(
+        self, value: ArrayLike, source: Source | None = None, *, count: int | None = None
+    ) -> NoisyRelease:
+        """Noise the family's integer statistic once.
+
+        `count` is the private number of records, needed (and allowed) only under ADD_REMOVE.
+        """
+        bits = source or SYSTEM
+        noisy: Any = self.noiser.release(self._vector(value, count), bits)
+        return NoisyRelease(
+            model=self.model,
+            noisy=tuple(np.asarray(noisy).tolist()),
+            n=self.n,
+            joint=self.joint,
+            noise=self.noise,
+            scale=self.scale,
+            guarantee=self.guarantee,
+            seeded=bits.seeded,
+        )
+
+    def _vector(self, value: ArrayLike, count: int | None) -> Integers:
+        if (count is None) == (self.relation is ADD_REMOVE):
+            raise ValueError("give count, the private number of records, under ADD_REMOVE and only there")
+        n = table_size(self.n or count or 0)  # an empty table is a neighbour, too
+        return self.model.joint(value, n) if self.joint else self.model.check(value, n)

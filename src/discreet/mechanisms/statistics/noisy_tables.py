@@ -1,0 +1,58 @@
+"""What NoisyCounts releases. Reading it is post-processing: it costs nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.models.count_model import CountModel
+    from discreet.privacy.arithmetic.ball import Exact
+    from discreet.privacy.guarantee import Guarantee, Relation
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NoisyCells:
+    """Ĉ = C + noise for every table, with the noise law: enough to read it any honest way."""
+
+    model: CountModel  # bound
+    noisy: NDArray[Any]  # flat, read-only; integers when the noise is; may be negative
+    n: int | None  # public; None when it is private
+    noise: str
+    scales: tuple[Exact, ...]  # one for each table; σ for the Gaussian kinds
+    guarantee: Guarantee  # of one row
+    seeded: bool  # drawn from a public seed, hence not private
+
+    def __post_init__(self) -> None:
+        kept = np.array(self.noisy)
+        _ = self.model.split(kept)
+        kept.flags.writeable = False
+        object.__setattr__(self, "noisy", kept)
+
+    @property
+    def relation(self) -> Relation:
+        return self.guarantee.relation
+
+    def tables(self) -> dict[str, NDArray[Any]]:
+        """Noisy counts by the table's name, in its shape."""
+        return self.model.split(self.noisy)
+
+    def scale_of(self) -> dict[str, float]:
+        """Table → noise scale."""
+        return {cells.name: float(scale) for cells, scale in zip(self.model.cells, self.scales, strict=True)}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NoisyCells):
+            return NotImplemented
+        return self._facts() == other._facts() and np.array_equal(self.noisy, other.noisy)
+
+    def __hash__(self) -> int:
+        return hash((self._facts()[:4], self.noisy.tobytes()))
+
+    def _facts(self) -> tuple[object, ...]:
+        return self.model, self.n, self.noise, self.scales, self.seeded, self.guarantee

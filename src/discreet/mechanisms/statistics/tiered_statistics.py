@@ -1,0 +1,101 @@
+"""One noisy statistic for several audiences: a Gaussian chain, of which each audience sees its own tier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Self, final
+
+import numpy as np
+
+from discreet.families.family import Family, public_size, table_size
+from discreet.mechanisms.noise.ornstein_uhlenbeck import TieredGaussian
+from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation
+from discreet.sampling.source import SYSTEM
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from discreet.families.family import Integers
+    from discreet.privacy.arithmetic.ball import Exact
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.sampling.source import Source
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class TieredStatistics:
+    """Ŝ_k = S + Z₁ + … + Z_k on the family's integer statistic: tier k alone is NoisyStatistics at σ_k."""
+
+    theorem: ClassVar[str] = TieredGaussian.theorem
+
+    model: Family = field(kw_only=False)
+    n: int | None = None
+    sigmas: tuple[Exact, ...]  # strictly increasing: from the innermost audience outward
+    relation: Relation = SUBSTITUTE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", public_size(self.relation, self.n))
+        _ = self.chain
+
+    @classmethod
+    def calibrate(cls, model: Family, *, n: int | None = None, targets: Sequence[Guarantee]) -> Self:
+        """Return the least σ for each target; equal ones share a tier. `tier_of` finds a target's own."""
+        if not targets or len({target.relation for target in targets}) != 1:
+            raise ValueError("name at least one target, all with the same relation between neighbours")
+        alone = [NoisyStatistics.calibrate(model, n=n, target=t, noise="gaussian") for t in targets]
+        return cls(model, n=n, sigmas=tuple(sorted({a.scale for a in alone})), relation=targets[0].relation)
+
+    @property
+    def tiers(self) -> tuple[NoisyStatistics, ...]:
+        """What each audience is promised and reads, on its own."""
+        return tuple(
+            NoisyStatistics(self.model, n=self.n, noise="gaussian", scale=s, relation=self.relation)
+            for s in self.sigmas
+        )
+
+    @property
+    def chain(self) -> TieredGaussian:
+        return TieredGaussian(self.tiers[0].sensitivity.l2, self.sigmas, relation=self.relation)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What all tiers together promise: the innermost one's."""
+        return self.chain.guarantee
+
+    def tier_of(self, target: Guarantee) -> int:
+        """Return the innermost tier that keeps a target."""
+        kept = (k for k, tier in enumerate(self.tiers) if tier.guarantee <= target)
+        found = next(kept, None)
+        if found is None:
+            raise ValueError(f"no tier keeps {target}")
+        return found
+
+    def release(
+        self, value: ArrayLike, source: Source | None = None, *, count: int | None = None
+    ) -> tuple[NoisyRelease, ...]:
+        """Noise the statistic once for all; `count`, the private number of records, only under ADD_REMOVE."""
+        bits = source or SYSTEM
+        drawn = self.chain.release(self._vector(value, count), bits)
+        return tuple(
+            NoisyRelease(
+                model=self.model,
+                noisy=tuple(np.asarray(noisy).tolist()),
+                n=self.n,
+                joint=tier.joint,
+                noise=tier.noise,
+                scale=tier.scale,
+                guarantee=tier.guarantee,
+                seeded=bits.seeded,
+            )
+            for tier, noisy in zip(self.tiers, drawn, strict=True)
+        )
+
+    def _vector(self, value: ArrayLike, count: int | None) -> Integers:
+        if (count is None) == (self.relation is ADD_REMOVE):
+            raise ValueError("give count, the private number of records, under ADD_REMOVE and only there")
+        n = table_size(self.n or count or 0)  # an empty table is a neighbour, too
+        return self.model.joint(value, n) if self.relation is ADD_REMOVE else self.model.check(value, n)

@@ -1,0 +1,245 @@
+"""What each mechanism would release from imagined data sets: the law of the point, and the posterior read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from scipy.special import logsumexp
+
+from discreet.families.laws.beta import BetaLaw
+from discreet.families.laws.dirichlet import DirichletLaw
+from discreet.mechanisms.posterior.draw import PosteriorDraw
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.posterior.tempered_laws import TruncatedPosterior
+from discreet.mechanisms.regression.adassp import AdaSSP
+from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.planning.marginals import Atoms, Marginal
+from discreet.planning.noise import LAW, QUANTILE, REACH
+from discreet.planning.posterior_arrays import kl, log_partition, marginals, read, updated
+from discreet.planning.simulated_data import strata
+from discreet.planning.truncated import TruncatedBeta
+from discreet.privacy.guarantee import NotProved
+from discreet.sampling.source import SeededSource
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from discreet.families.family import Family, Floats, Integers
+    from discreet.mechanisms.mechanism import Mechanism
+    from discreet.planning.simulated_data import Cases, Rng
+
+MOST_PAIRS = 2**18  # of data set and noise, in an exact sum
+ATTEMPTS = 200  # of a rejection, before the exact sampler
+STRATIFIED_PAIRS = 2**15  # of data set and stratum of real noise
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Released:
+    """For every node: the law of the released point given the data, and the interval one would read."""
+
+    point: Marginal
+    interval: tuple[Floats, ...] | None  # both ends; None: one draw, of which no interval can be read naively
+    divergence: Floats  # KL(true posterior ‖ law released or read)
+    theta: Floats
+    weights: Floats
+    exact: bool
+
+
+def without_privacy(cases: Cases, level: float) -> Released:
+    """Return the posterior mean and the posterior themselves: what no mechanism can beat."""
+    law = marginals(cases.model, updated(cases.model, cases.statistics, cases.n))
+    zero = np.zeros(len(cases.weights))
+    return Released(Atoms(law.mean), interval(law, level), zero, cases.theta, cases.weights, cases.exact)
+
+
+def interval(law: Marginal, level: float) -> tuple[Floats, ...]:
+    """Both ends of the equal-tailed interval."""
+    return law.quantile((1 - level) / 2), law.quantile((1 + level) / 2)
+
+
+@singledispatch
+def released(mechanism: Mechanism, cases: Cases, level: float) -> Released:
+    """Predict what leaves; raises NotProved for mechanisms that planning does not know."""
+    del cases, level
+    raise NotProved(f"planning knows the posterior mechanisms and NoisyStatistics, not {mechanism.name!r}")
+
+
+@released.register(PosteriorDraw)
+def _(mechanism: PosteriorDraw, cases: Cases, level: float) -> Released:
+    del level
+    true = updated(cases.model, cases.statistics, cases.n)
+    drawn = updated(mechanism.prior, cases.statistics, cases.n, mechanism.weight)
+    divergence = kl(cases.model, true, drawn)
+    return Released(marginals(cases.model, drawn), None, divergence, cases.theta, cases.weights, cases.exact)
+
+
+@released.register(OnePosteriorSample)
+def _(mechanism: OnePosteriorSample, cases: Cases, level: float) -> Released:
+    """KL is ∞: the truncated law gives probability 0 to a part of the true posterior."""
+    del level
+    added = updated(cases.model, cases.statistics, cases.n, mechanism.weight) - cases.model.natural
+    point = truncated(cases.model, added, mechanism, cases.seed)
+    infinite = np.full(len(cases.weights), np.inf)
+    return Released(point, None, infinite, cases.theta, cases.weights, cases.exact)
+
+
+@singledispatch
+def truncated(model: Family, added: Floats, mechanism: OnePosteriorSample, seed: int) -> Marginal:
+    """Law of one draw of Dirichlet(tempered prior + what the data add) on {θ_i ≥ a₀}."""
+    del added, mechanism, seed
+    raise NotProved(f"OnePosteriorSample truncates Beta and Dirichlet posteriors, not {type(model).__name__}")
+
+
+@truncated.register(BetaLaw)
+def _(model: BetaLaw, added: Floats, mechanism: OnePosteriorSample, seed: int) -> Marginal:
+    del model, seed
+    a, b = (float(entry) for entry in mechanism.prior.entries)
+    lower = float(mechanism.lower)
+    return TruncatedBeta(a + added[:, :1], b + added[:, 1:] - added[:, :1], lower, 1 - lower)
+
+
+@truncated.register(DirichletLaw)
+def _(model: DirichletLaw, added: Floats, mechanism: OnePosteriorSample, seed: int) -> Marginal:
+    """No closed form: one draw a node, by rejection; by the exact sampler where that rarely succeeds."""
+    del model
+    rng, lower = np.random.default_rng(seed), float(mechanism.lower)
+    entries = np.array([float(entry) for entry in mechanism.prior.entries]) + added
+    drawn, left = np.empty_like(entries), np.arange(len(entries))
+    for _ in range(ATTEMPTS):
+        weights = rng.standard_gamma(entries[left])
+        theta = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+        inside = np.all(theta >= lower, axis=1)
+        drawn[left[inside]] = theta[inside]
+        left = left[~inside]
+    source, draw = SeededSource(seed), mechanism.prior.draw
+    for i in left.tolist():
+        law = TruncatedPosterior(tuple(map(Fraction, entries[i].tolist())), mechanism.lower, draw)
+        drawn[i] = law.sample(1, source)[0]
+    return Atoms(drawn)
+
+
+@released.register(NoisyStatistics)
+def _(mechanism: NoisyStatistics, cases: Cases, level: float) -> Released:
+    """Read the naive posterior of each noisy statistic; its mean is the point."""
+    node, noisy, weights, exact = noised(mechanism, cases)
+    rows, index = _distinct(noisy)
+    eta = read(cases.model, rows, template(mechanism))
+    law = marginals(cases.model, eta)
+    true = updated(cases.model, cases.statistics, cases.n)
+    return Released(
+        Atoms(law.mean[index]),
+        tuple(end[index] for end in interval(law, level)),
+        kl(cases.model, true[node], eta[index]),
+        cases.theta[node],
+        weights,
+        exact,
+    )
+
+
+@released.register(AdaSSP)
+def _(mechanism: AdaSSP, cases: Cases, level: float) -> Released:
+    """Return points of the weights and nothing else: σ² and the divergence are NaN."""
+    del level
+    whole, seed = cases.statistics.astype(np.int64), cases.seed
+    fits = [mechanism.release(row, SeededSource(seed + i)).weights for i, row in enumerate(whole)]
+    unknown = np.full(len(cases.weights), np.nan)
+    point = Atoms(np.column_stack([np.array(fits), unknown]))
+    return Released(point, None, unknown, cases.theta, cases.weights, cases.exact)
+
+
+def _distinct(rows: Floats) -> tuple[Floats, Integers]:
+    """Distinct rows, and where each row is among them; quick where exact sums repeat, in one column."""
+    if rows.shape[1] > 1:
+        return rows, np.arange(len(rows))
+    values, index = np.unique(rows[:, 0], return_inverse=True)
+    return values[:, None], index
+
+
+def mean_moved(mechanism: NoisyStatistics, cases: Cases) -> float:
+    """E(mean of the naive posterior − mean of the exact one)², averaged over coordinates: what noise adds."""
+    node, noisy, weights, _ = noised(mechanism, cases)
+    read_mean = marginals(cases.model, read(cases.model, noisy, template(mechanism))).mean
+    exact_mean = marginals(cases.model, updated(cases.model, cases.statistics, cases.n)).mean
+    return float((weights @ (read_mean - exact_mean[node]) ** 2).mean())
+
+
+def template(mechanism: NoisyStatistics) -> NoisyRelease:
+    """Return a release without numbers, to be read with any."""
+    return NoisyRelease(
+        model=mechanism.model,
+        noisy=(),
+        n=mechanism.n,
+        joint=mechanism.joint,
+        noise=mechanism.noise,
+        scale=mechanism.scale,
+        guarantee=mechanism.guarantee,
+        seeded=True,
+    )
+
+
+def noised(mechanism: NoisyStatistics, cases: Cases) -> tuple[Integers, Floats, Floats, bool]:
+    """(node, S + Z, weight) of every pair of data set and noise: an exact sum if short, else stratified."""
+    values, scale = _encoded(mechanism, cases), float(mechanism.scale)
+    count, width = values.shape
+    if cases.exact and width == 1 and REACH.get(mechanism.noise, np.inf) * scale * count <= MOST_PAIRS:
+        support, mass = LAW[mechanism.noise](scale)
+        pairs = values[:, None, :] + support[None, :, None]
+        weights = cases.weights[:, None] * mass
+        return np.repeat(np.arange(count), support.size), pairs.reshape(-1, 1), weights.reshape(-1), True
+    copies = max(1, STRATIFIED_PAIRS // (count * width)) if cases.exact else 1
+    node, rng = np.repeat(np.arange(count), copies), cases.rng()
+    u = np.stack([_spread(count, copies, rng) for _ in range(width)], axis=-1)
+    noise = QUANTILE[mechanism.noise](scale, u)
+    return node, values[node] + noise, cases.weights[node] / copies, False
+
+
+def _spread(count: int, copies: int, rng: Rng) -> Floats:
+    """Stratified uniforms: within each node's copies, or across the nodes when each has one."""
+    if copies == 1:
+        return strata(count, rng)
+    return np.concatenate([strata(copies, rng) for _ in range(count)])
+
+
+def _encoded(mechanism: NoisyStatistics, cases: Cases) -> Floats:
+    """Return what is noised: S, or (S, n) as the family encodes it."""
+    if not mechanism.joint:
+        return cases.statistics
+    whole = cases.statistics.astype(np.int64)
+    return np.array([cases.model.joint(row, cases.n) for row in whole], dtype=np.float64)
+
+
+def kl_of_one_draw(mechanism: NoisyStatistics, statistic: ArrayLike, *, nodes: int = 400) -> float:
+    """KL(P ‖ E_noise naive(S + Z)) for a given S: the law of ONE draw from the noisy posterior.
+
+    Comparable with one draw of Diffused and Concentrated; less than the expected KL of a posterior that is
+    read, by convexity. Quadrature over θ, for families with one parameter and n public.
+    """
+    model, n = mechanism.model, mechanism.n
+    if n is None or mechanism.joint or len(model.units) != 1:
+        raise NotProved(
+            "the KL of one draw is computed for one statistic and n public; see Plan's kl otherwise"
+        )
+    s = np.asarray(model.check(statistic, n), dtype=np.float64)[None]
+    support, mass = _noise_nodes(mechanism)
+    eta, true = read(model, s + support[:, None], template(mechanism)), updated(model, s, n)
+    law, (x, w) = marginals(model, true), np.polynomial.legendre.leggauss(nodes)
+    low, high = law.quantile(1e-15)[0, 0], law.quantile(1 - 1e-15)[0, 0]
+    sufficient = model.sufficient(low + (high - low) * (x + 1) / 2)
+    base = model.log_base(low + (high - low) * (x + 1) / 2)
+    log_p = sufficient @ true[0] - log_partition(model, true)[0]
+    log_mix = logsumexp(sufficient @ eta.T - log_partition(model, eta), b=mass, axis=1)
+    return float((w * (high - low) / 2 * np.exp(log_p + base)) @ (log_p - log_mix))
+
+
+def _noise_nodes(mechanism: NoisyStatistics) -> tuple[Floats, Floats]:
+    scale = float(mechanism.scale)
+    if mechanism.noise in LAW and scale < 2**12:
+        return LAW[mechanism.noise](scale)
+    u = (np.arange(2**12) + 0.5) / 2**12
+    return QUANTILE[mechanism.noise](scale, u), np.full(u.size, 1 / u.size)

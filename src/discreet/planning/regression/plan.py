@@ -1,0 +1,241 @@
+"""Which mechanism for a regression: each is tried on imagined data sets. Reads no data, spends nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from discreet.families.family import public_size
+from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.mechanisms.regression.samplers.potential import Potential
+from discreet.models.regression_records import Records
+from discreet.models.regression_values import VALUES
+from discreet.planning.progress import steps
+from discreet.planning.refusal import Refusal
+from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction, standard_error
+from discreet.planning.regression.worlds import missed, worlds
+from discreet.posteriors.draws import OnlyDraws, released
+from discreet.posteriors.read import posterior
+from discreet.posteriors.regression.coefficients import Coefficients, NormalCoefficients
+from discreet.privacy.arithmetic.ball import PrecisionError
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from discreet.mechanisms.mechanism import Mechanism
+    from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.models.margin_losses import Floats
+    from discreet.planning.regression.worlds import World, Worlds
+    from discreet.privacy.guarantee import Guarantee
+
+CRITERIA = ("error", "log_loss", "rms", "width")
+SECONDS, EACH, WORK = 6.0, 0.15, 6e-8  # of a plan; of a replicate, and of its n·d·(d + 20), about
+FEWEST, MOST = 4, 40  # replicates
+LARGEST_N, LARGEST_WORK = 200_000, 3e8  # beyond, fewer records are simulated
+SLOW, SLOW_D, SLOW_ND = "one_posterior_sample", 25, 200_000  # an exact draw that then takes minutes
+KNOBS = ("rho", "m", "temperature", "strength", "mu_squared", "first_scale", "second_scale")
+
+
+def plan_regression(
+    model: GeneralizedLinear,
+    n: int,
+    target: Guarantee,
+    *,
+    truth: ArrayLike | None = None,
+    public_sample: ArrayLike | None = None,
+    mechanisms: Sequence[str] | None = None,
+    level: float = 0.9,
+    rank_by: str = "error",
+    replicates: int | None = None,
+    seed: int = 0,
+    reading: str = "noise_aware",
+) -> RegressionPlan:
+    """Try every mechanism at the target, on weights from the prior (or `truth`) and a public design.
+
+    Without `public_sample` (encoded rows) x is spherical Gaussian of half the norm. Under ADD_REMOVE n is
+    only what to expect: draws are told that at most 2n records count.
+    """
+    _check(level, rank_by, replicates)
+    size = int(public_size(SUBSTITUTE, n) or 0)
+    imagined = worlds(model, size, truth=truth, public_sample=public_sample, replicates=0, seed=seed)
+    used, d = _simulated(size, imagined.model.dimension), imagined.model.dimension
+    count = _replicates(used, d) if replicates is None else replicates
+    imagined = replace(imagined, n=used, replicates=count)
+    quick = _quick(used, d) if mechanisms is None else mechanisms
+    ready, refused = _calibrated(candidates(imagined.model, used, target, quick))
+    if mechanisms is None and SLOW not in quick:
+        refused += (
+            Refusal(
+                SLOW, f"was not tried: its exact draw is slow at this n and d; mechanisms=[{SLOW!r}] does"
+            ),
+        )
+    exact, *rows = predicted([None, *ready], imagined, level, reading)
+    return RegressionPlan(
+        model=imagined.model,
+        n=size,
+        target=target,
+        level=level,
+        assumed=imagined.assumed,
+        ranked_by=rank_by,
+        simulated_n=used,
+        rows=tuple(sorted(rows, key=partial(_rank, rank_by))),
+        refused=refused,
+        exact=exact,
+    )
+
+
+def _check(level: float, rank_by: str, replicates: int | None) -> None:
+    if rank_by not in CRITERIA:
+        raise ValueError(f"plans of a regression are ranked by {', '.join(CRITERIA)}; got {rank_by!r}")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
+    if replicates is not None and not replicates >= 1:
+        raise ValueError(f"replicates must be at least 1, got {replicates!r}")
+
+
+def _simulated(n: int, d: int) -> int:
+    """Return n, or as many records as a plan has time for."""
+    return min(n, LARGEST_N, max(1000, int(LARGEST_WORK / (d * (d + 20)))))
+
+
+def _replicates(n: int, d: int) -> int:
+    """As many as a few seconds allow."""
+    return int(np.clip(SECONDS / (EACH + WORK * n * d * (d + 20)), FEWEST, MOST))
+
+
+def _quick(n: int, d: int) -> list[str]:
+    slow = d > SLOW_D or n * d > SLOW_ND
+    return [name for name in OF_REGRESSIONS if name != SLOW or not slow]
+
+
+def _rank(criterion: str, row: RegressionPrediction) -> tuple[float, str]:
+    value = getattr(row, criterion)
+    return (math.inf if value is None or math.isnan(value) else value), row.name
+
+
+def candidates(
+    model: GeneralizedLinear, n: int, target: Guarantee, mechanisms: Sequence[str] | None = None
+) -> list[tuple[str, Callable[[], Mechanism]]]:
+    """Mechanisms, all unless named, as `privatise` calls them; their calibration is still to be run."""
+    asked = tuple(OF_REGRESSIONS if mechanisms is None else mechanisms)
+    if not set(asked) <= set(OF_REGRESSIONS):
+        raise ValueError(
+            f"mechanisms of a regression are {', '.join(OF_REGRESSIONS)}; got {', '.join(asked)}"
+        )
+    size = None if target.relation is ADD_REMOVE else n
+
+    def of(kind: Any) -> Callable[[], Mechanism]:  # noqa: ANN401
+        capped = {"most": 2 * n} if size is None and "most" in kind.__dataclass_fields__ else {}
+        found: Callable[[], Mechanism] = partial(kind.calibrate, model, n=size, target=target, **capped)
+        return found
+
+    return [(name, of(MECHANISMS[OF_REGRESSIONS[name]])) for name in asked]
+
+
+def _calibrated(
+    offered: list[tuple[str, Callable[[], Mechanism]]],
+) -> tuple[list[tuple[str, Mechanism]], tuple[Refusal, ...]]:
+    ready, refused = [], []
+    for name, calibrate in steps(offered, "calibrating"):
+        try:
+            ready.append((name, calibrate()))
+        except (ValueError, PrecisionError) as error:  # Unreachable, NotProved, or not for such a loss
+            refused.append(Refusal(name, str(error)))
+    return ready, tuple(refused)
+
+
+# ── mechanisms, tried ───────────────────────────────────────────────────────────────────────────────────
+def predicted(
+    tried: Sequence[tuple[str, Mechanism] | None], imagined: Worlds, level: float, reading: str
+) -> list[RegressionPrediction]:
+    """Release, read and judge each in the same worlds; None is the posterior without privacy."""
+    scores, cautions = [], []
+    for world in map(imagined.world, steps(range(imagined.replicates), "imagining")):
+        reads = [_read(named, imagined.model, world, reading) for named in tried]
+        scores.append([score(read, world, level) for read in reads])
+        cautions.append([read.caution for read in reads])
+    each = zip(tried, np.array(scores).swapaxes(0, 1), zip(*cautions, strict=True), strict=True)
+    return [_averaged(named, found, _usual(said)) for named, found, said in each]
+
+
+def _usual(cautions: Sequence[str | None]) -> str | None:
+    """Return a caution that half of the results or more would carry: the first of them."""
+    said = [caution for caution in cautions if caution]
+    return said[0] if 2 * len(said) >= len(cautions) and said else None
+
+
+def _read(
+    named: tuple[str, Mechanism] | None, model: GeneralizedLinear, world: World, reading: str
+) -> Coefficients:
+    return exact_posterior(model, world) if named is None else trial(named[1], world, reading)
+
+
+def trial(mechanism: Any, world: World, reading: str) -> Coefficients:  # noqa: ANN401
+    """Release one imagined data set with public bits, and read it."""
+    model = mechanism.model
+    value = VALUES[mechanism.reads](model, world.features, world.answers)
+    count = {"count": len(world.answers)} if mechanism.relation is ADD_REMOVE else {}
+    drawn = released(mechanism.release(value, world.source, **count), model, several=False)
+    how = {} if hasattr(drawn, "values") else {"reading": reading}  # draws have one reading
+    read: Coefficients = posterior(drawn, **how)
+    return read
+
+
+def exact_posterior(model: GeneralizedLinear, world: World) -> NormalCoefficients:
+    """N(ŵ, (∇²U)⁻¹) at the mode [Laplace]: what the data would say without privacy."""
+    potential = Potential(Records.of(model, world.features, world.answers), model.loss, 1, model.strength)
+    start = np.zeros(model.dimension)
+    found = minimize(
+        potential.value, start, jac=potential.gradient, hess=potential.hessian, method="trust-exact"
+    )
+    covariance = np.asarray(np.linalg.inv(potential.hessian(found.x)), dtype=np.float64)
+    return NormalCoefficients(model, found.x, covariance)
+
+
+def score(read: Coefficients, world: World, level: float) -> tuple[float, ...]:
+    """(error, log loss, squared error of a weight, width, coverage); the last two NaN where there is none."""
+    error, log_loss = missed(read.model.loss, read.probability(world.tested), world.truth)
+    square = float(np.mean((read.mean() - world.weights) ** 2))
+    try:
+        low, high = read.interval(level).T
+    except OnlyDraws:
+        return error, log_loss, square, math.nan, math.nan
+    inside = (low <= world.weights) & (world.weights <= high)
+    return error, log_loss, square, float(np.mean(high - low)), float(inside.mean())
+
+
+def _averaged(
+    named: tuple[str, Mechanism] | None, scores: Floats, caution: str | None
+) -> RegressionPrediction:
+    """Average over worlds; the errors of each are kept, to compare mechanisms world by world."""
+    name, mechanism = ("posterior, not private", None) if named is None else named
+    error, log_loss, square, width, coverage = scores.mean(axis=0).tolist()
+    drawn = math.isnan(width)
+    return RegressionPrediction(
+        mechanism,
+        name,
+        knobs=knobs(mechanism),
+        error=error,
+        error_se=standard_error(scores[:, 0]),
+        log_loss=log_loss,
+        rms=square**0.5,
+        width=None if drawn else width,
+        coverage=None if drawn else coverage,
+        coverage_se=None if drawn else standard_error(scores[:, 4]),
+        errors=tuple(scores[:, 0].tolist()),
+        caution=caution,
+    )
+
+
+def knobs(mechanism: Any) -> str:  # noqa: ANN401
+    """Show the public settings that the calibration found."""
+    known = () if mechanism is None else (f.name for f in fields(mechanism) if f.name in KNOBS)
+    return ", ".join(f"{name} = {float(getattr(mechanism, name)):.3g}" for name in known)

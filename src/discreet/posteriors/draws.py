@@ -1,0 +1,97 @@
+"""What a release of single posterior draws says: the draws themselves, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, NoReturn, final
+
+import numpy as np
+
+from discreet.mechanisms.regression.noisy_moments import NoisyMoments
+from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
+from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+
+if TYPE_CHECKING:
+    from discreet.families.family import Family, Floats
+    from discreet.models.count_model import CountModel
+    from discreet.models.generalized_linear import GeneralizedLinear
+
+    Model = Family | CountModel | GeneralizedLinear
+
+Nested = float | tuple["Nested", ...]
+
+
+class OnlyDraws(ValueError):  # noqa: N818 - a fact about the release, said in the user's words
+    """A summary was asked of a release that holds only draws; the message says which mechanism gives it."""
+
+
+@final
+@dataclass(frozen=True)
+class Draws:
+    """θ₁, …, θ_q, each paid for. They are drawn from the mechanism's posterior, which stays private."""
+
+    model: Any  # the prior as it was given: a Family, or a GeneralizedLinear
+    values: tuple[Nested, ...]
+
+    @classmethod
+    def of(cls, model: Model, theta: object, *, several: bool) -> Draws:
+        array = np.asarray(theta, dtype=np.float64)
+        return cls(model, _nested((array if several else array[None]).tolist()))
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def sample(self, size: int | None = None) -> Floats:
+        """Return the first `size` released draws, or all; a further draw would be a further release."""
+        wanted = self.size if size is None else size
+        if not 0 <= wanted <= self.size:
+            raise OnlyDraws(
+                f"this release holds {self._count}, and {size} were asked for: each further draw reads the "
+                "data again and costs again; NoisyStatistics pays once and then samples freely"
+            )
+        return np.asarray(self.values, dtype=np.float64)[:wanted]
+
+    def mean(self) -> Any:  # noqa: ANN401 - a number or a vector, as θ is
+        """Average of what was released; an estimate of the posterior mean, exact for no data set."""
+        average = self.sample().mean(axis=0)
+        return float(average) if average.ndim == 0 else average
+
+    def interval(self, level: float) -> NoReturn:
+        self._refuse(f"the {level:g} interval")
+
+    def variance(self) -> NoReturn:
+        self._refuse("the variance")
+
+    @property
+    def _count(self) -> str:
+        return "one draw" if self.size == 1 else f"{self.size} draws"
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise OnlyDraws(
+            f"{what} of the posterior was not released, only {self._count} of it: the posterior itself is as "
+            "private as the data. Intervals need mechanism='noisy_statistics', which pays once and is then "
+            "read freely"
+        )
+
+
+@singledispatch
+def released(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
+    """Turn what a mechanism drew into what is released: θ (one, or several in a row) as Draws."""
+    return Draws.of(model, drawn, several=several)
+
+
+@released.register(NoisyRelease)
+@released.register(NoisyCells)
+@released.register(NoisyMoments)
+@released.register(PerturbedFit)
+def _(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
+    """Noisy statistics carry their model and their noise, and are released as they are."""
+    del model, several
+    return drawn
+
+
+def _nested(values: list[Any]) -> tuple[Nested, ...]:
+    return tuple(_nested(value) if isinstance(value, list) else float(value) for value in values)

@@ -1,0 +1,92 @@
+"""Fit the hidden Markov model to released counts by several chains. Post-processing: it costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.posteriors.hidden_markov.chain import Chain
+from discreet.posteriors.hidden_markov.notes import notes_of
+from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
+from discreet.posteriors.hidden_markov.readings import READINGS_OF, unread_cells
+from discreet.posteriors.hidden_markov.run import Plan, run
+from discreet.sampling.source import SYSTEM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.models.hidden_markov import HiddenMarkov
+    from discreet.sampling.source import Source
+
+
+def fit(
+    counts: NoisyCells | Mapping[str, ArrayLike] | ArrayLike,
+    model: HiddenMarkov,
+    *,
+    reading: str = "noise_aware",
+    kernel: str = "ffbs",
+    missing: ArrayLike | None = None,
+    chains: int = 4,
+    sweeps: int = 1000,
+    burn: int = 1000,
+    keep: int = 500,
+    source: Source | None = None,
+    checkpoint: Path | str | None = None,
+    progress: bool = True,
+) -> HiddenMarkovPosterior:
+    """z, θ, A | counts: `burn` sweeps to warm up and `sweeps` more, of which about `keep` draws are kept.
+
+    `counts` is a release of NoisyCounts (readings noise_aware, naive), or exact counts (reading exact): flat,
+    or one array a feature. `missing`, public booleans (chains, steps), names cells whose counts are not read:
+    their states come from their neighbours. A run with a `checkpoint` file that was stopped goes on there,
+    bit for bit.
+    """
+    released, bound = _bound(counts, model)
+    data = READINGS_OF[_known(reading, READINGS_OF)](released, bound, unread_cells(missing, bound))
+    _known(kernel, Chain.PATHS)
+    plan = Plan(kernel, _whole(chains, "chains"), _whole(sweeps, "sweeps", 4), _whole(burn, "burn", 0), keep)
+    raw = run(data, bound, plan, source or SYSTEM, checkpoint, show=progress)
+    made = HiddenMarkovPosterior.of(
+        model=bound, reading=reading, kernel=kernel, warm_up=burn, missing=data.unread, **raw
+    )
+    return replace(made, notes=notes_of(data, made))
+
+
+def _bound(
+    counts: NoisyCells | Mapping[str, ArrayLike] | ArrayLike, model: HiddenMarkov
+) -> tuple[NoisyCells | NDArray[Any], HiddenMarkov]:
+    """Return the counts flat (or the release) and the model that knows its sizes."""
+    if isinstance(counts, NoisyCells):
+        bound = model if model.sizes else model.bind(counts.model.size_of)
+        if bound.cells != counts.model.cells:
+            raise ValueError(
+                "the release holds other tables of counts than this model's chain, step and features"
+            )
+        return counts, bound
+    if not isinstance(counts, Mapping):
+        return np.asarray(counts), model
+    tables = {name: np.asarray(counts[name]) for name in model.features}
+    if any(table.ndim != 3 for table in tables.values()):
+        raise ValueError("counts by feature must have the shape (chains, steps, values)")
+    first = next(iter(tables.values())).shape
+    sizes = {model.chain: first[0], model.step: first[1], **{n: t.shape[2] for n, t in tables.items()}}
+    bound = model if model.sizes else model.bind(sizes)
+    return np.concatenate([table.reshape(-1) for table in tables.values()]), bound
+
+
+def _known(name: str, table: Mapping[str, Any]) -> str:
+    if name not in table:
+        raise ValueError(f"unknown choice {name!r}; known: {', '.join(table)}")
+    return name
+
+
+def _whole(number: int, what: str, least: int = 1) -> int:
+    if isinstance(number, bool) or not (isinstance(number, int) and number >= least):
+        raise ValueError(f"{what} must be an integer of at least {least}, got {number!r}")
+    return number

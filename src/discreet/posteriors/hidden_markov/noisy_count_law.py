@@ -1,0 +1,220 @@
+# mypy: disable-error-code="untyped-decorator,no-any-return"
+# ruff: noqa: PLR0917 (a kernel takes arrays and numbers, not objects)
+"""f(y; μ) = Σ_x Poisson(x; μ)·noise(y − x): the law of a noisy count, with the count summed out, as a table.
+
+For every integer y that was released, ln f is stored as cubic pieces in u = √μ (values and exact slopes at
+the nodes: Hermite), because a Poisson count has nearly the same spread everywhere in √μ. Before the first
+node, where ln f may fall to −∞, it is ln Σ_x c_x μ^x − μ instead. Noise on the line is read after rounding
+to integers, whose law is known exactly. ln f is known up to what no μ changes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.posteriors.hidden_markov.kernels.compile import kernel
+from discreet.posteriors.hidden_markov.kernels.scores import TINY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.posteriors.hidden_markov.kernels.scores import Floats, Integers
+    from discreet.posteriors.noise_law import NoiseLaw
+
+SPACING = 0.25  # between nodes in √μ
+NATS = 28.0  # how far down the tails of the noise a table reaches; beyond, ln f goes on as a line in μ
+LOW = -300.0  # nats below which the likeliest noise is taken off before a double is made of it
+SPREADS = 12.0  # and of the Poisson law, in standard deviations
+
+
+@final
+@dataclass(frozen=True)
+class NoiseTable:
+    """Row i holds ln f(y_i; ·): `pieces` from base[i] on, `first[i]` nodes up from 0; ends: slopes in μ.
+
+    A row that begins at 0 has the series' coefficients in its first piece, and its level as ln f there.
+    """
+
+    pieces: NDArray[np.float32]  # (intervals of all rows, 4)
+    base: NDArray[np.int64]
+    first: NDArray[np.float64]
+    length: NDArray[np.float64]  # intervals of the row
+    ends: Floats  # (rows, 6): μ, ln f and slope at the lower end, the same at the upper
+
+
+def noise_table(law: NoiseLaw, ys: NDArray[np.int64]) -> NoiseTable:
+    """Tabulate for distinct integers ys."""
+    spread = law.reach(NATS) + SPREADS * np.sqrt(np.maximum(ys, 0) + 1.0) + 4.0
+    low = np.floor(np.sqrt(np.maximum(ys - spread, 0.0)) / SPACING).astype(np.int64)
+    high = np.ceil(np.sqrt(np.maximum(ys, 0) + spread) / SPACING).astype(np.int64) + 1
+    length = high - low
+    base = np.concatenate([[0], np.cumsum(length + 1)])
+    values, slopes = np.empty(base[-1]), np.empty(base[-1])
+    most = int((high.max() * SPACING) ** 2)
+    window = SPREADS * (1.0 + min(2.5, 1.0 / law.scale))
+    reach = int(most + window * math.sqrt(most) + 64 + max(-int(ys.min()), 0)) + int(np.abs(ys).max())
+    log_mass = log_integer_mass(law, reach)
+    least = log_mass[reach - np.abs(ys)]  # of the likeliest count behind a negative y, 0
+    lift = np.where((ys < 0) & (least < LOW), least, 0.0)
+    fill(ys, low, high, base[:-1], log_mass, lift, reach, window, values, slopes)
+    table = _pieces(low, length, base, values, slopes)
+    _begin(table, values[table.base + 1], log_mass[reach - ys[:, None] + np.arange(3)] - lift[:, None])
+    return table
+
+
+def log_integer_mass(law: NoiseLaw, reach: int) -> Floats:
+    """Ln P(noise rounds to k), k = −reach..reach"""
+    k = np.arange(-reach, reach + 1)
+    return np.asarray(law.log_density(k) if law.discrete else law.log_between(k - 0.5, k + 0.5))
+
+
+def _begin(table: NoiseTable, first: Floats, log_mass: Floats) -> None:
+    """Σ_x c_x μ^x up to the first node: c_x = η(y − x)/x! for x < 3, and c_3 such that it meets `first`."""
+    mu, rows = SPACING**2, table.first == 0
+    level = first + mu
+    with np.errstate(under="ignore"):
+        c = np.exp(np.minimum(log_mass - level[:, None], 80.0)) / np.array([1.0, 1.0, 2.0])
+    last = np.maximum(1 - c @ mu ** np.arange(3), 0.0) / mu**3
+    table.pieces[table.base[rows]] = np.column_stack([c, last])[rows]
+    table.ends[rows, 1] = level[rows]
+
+
+@kernel
+def fill(
+    ys: Integers,
+    low: Integers,
+    high: Integers,
+    base: Integers,
+    log_mass: Floats,
+    lift: Floats,
+    reach: int,
+    window: float,
+    values: Floats,
+    slopes: Floats,
+) -> None:
+    """Ln f at every node, less `lift`, and ∂ ln f/∂μ = f(y−1)/f(y) − 1"""
+    top, plain = high.max(), np.exp(log_mass)
+    poisson = np.empty(int((top * SPACING) ** 2 + window * (top * SPACING) + 66))
+    for node in range(top + 1):
+        mu = (node * SPACING) ** 2
+        start = max(0, int(mu - window * math.sqrt(mu) - 32))
+        stop = min(poisson.size, int(mu + window * math.sqrt(mu) + 64))
+        for x in range(start, stop):
+            log_p = x * math.log(mu) - mu - math.lgamma(x + 1.0) if mu > 0 else (0.0 if x == 0 else -800.0)
+            poisson[x] = math.exp(log_p)
+        for i in range(ys.size):
+            if low[i] <= node <= high[i]:
+                shift = reach - ys[i]
+                here, below = 0.0, 0.0
+                mass = plain
+                if lift[i] < 0.0:  # noise so far below 0 that a double would not hold it
+                    mass = np.exp(log_mass - lift[i])
+                for x in range(start, stop):
+                    here += poisson[x] * mass[x + shift]
+                    below += poisson[x] * mass[x + shift + 1]
+                values[base[i] + node - low[i]] = math.log(max(here, TINY))
+                slopes[base[i] + node - low[i]] = below / here - 1.0 if here > TINY else 0.0
+
+
+def _pieces(
+    low: Any,  # noqa: ANN401
+    length: Any,  # noqa: ANN401
+    base: Any,  # noqa: ANN401
+    values: Floats,
+    slopes: Floats,
+) -> NoiseTable:
+    """Hermite's cubic between neighbouring nodes; the last entry of a row is never used."""
+    row = np.repeat(np.arange(len(low)), length + 1)
+    node = np.arange(base[-1]) - base[row] + low[row]
+    in_u = slopes * 2 * node * SPACING * SPACING  # per interval
+    f0, f1, d0, d1 = values[:-1], values[1:], in_u[:-1], in_u[1:]
+    pieces = np.zeros((base[-1], 4), dtype=np.float32)
+    pieces[:-1] = np.stack([f0, d0, 3 * (f1 - f0) - 2 * d0 - d1, 2 * (f0 - f1) + d0 + d1], axis=1)
+    a, b = base[:-1], base[1:] - 1
+    mu = (node * SPACING) ** 2
+    ends = np.stack([mu[a], values[a], slopes[a], mu[b], values[b], slopes[b]], axis=1)
+    return NoiseTable(pieces, base[:-1].copy(), low.astype(float), length.astype(float), ends)
+
+
+@kernel
+def begun(mu: float, c: NDArray[np.float32], level: float) -> float:
+    """Ln f before the first node"""
+    return level + math.log(max(((c[3] * mu + c[2]) * mu + c[1]) * mu + c[0], TINY)) - mu
+
+
+@kernel
+def log_f(
+    rows: NDArray[np.int32],
+    u: Floats,
+    pieces: NDArray[np.float32],
+    base: Integers,
+    first: Floats,
+    length: Floats,
+    ends: Floats,
+    out: Floats,
+) -> float:
+    """Ln f(y_row; u²) for many rows and u, and their sum; one by one, handing over the arrays costs more"""
+    total = 0.0
+    for m in range(rows.size):
+        row = rows[m]
+        x = u[m] * (1.0 / SPACING) - first[row]
+        if 0.0 <= x < length[row]:
+            i = int(x)
+            t = np.float32(x - i)
+            i += base[row]
+            value = ((pieces[i, 3] * t + pieces[i, 2]) * t + pieces[i, 1]) * t + pieces[i, 0]
+            if x < 1.0 and first[row] == 0.0:
+                value = begun(u[m] * u[m], pieces[i], ends[row, 1])
+        else:
+            e = 0 if x < 0.0 else 3
+            value = ends[row, e + 1] + ends[row, e + 2] * (u[m] * u[m] - ends[row, e])
+        out[m] = value
+        total += value
+    return total
+
+
+@kernel
+def noisy_scores(
+    rows: NDArray[np.int32],
+    log_rate: Floats,
+    root_theta: Floats,
+    power: float,
+    pieces: NDArray[np.float32],
+    base: Integers,
+    first: Floats,
+    length: Floats,
+    ends: Floats,
+    scores: NDArray[np.float32],
+) -> None:
+    """E_{c,k} = power·Σ_j ln f(y_{c,j}; λ_c θ_{k,j}), less what all states share; root_theta is √θ, (K, ΣK_d)
+
+    The arithmetic of log_f, with all states for one row of the table.
+    """
+    states, values = root_theta.shape
+    roots, total = np.ascontiguousarray(root_theta.T), np.empty(states)
+    for c in range(rows.shape[0]):
+        root = math.exp(0.5 * log_rate[c])
+        total[:] = 0.0
+        for j in range(values):
+            row = rows[c, j]
+            for k in range(states):
+                u = root * roots[j, k]
+                x = u * (1.0 / SPACING) - first[row]
+                if 0.0 <= x < length[row]:
+                    i = int(x)
+                    t = np.float32(x - i)
+                    i += base[row]
+                    value = ((pieces[i, 3] * t + pieces[i, 2]) * t + pieces[i, 1]) * t + pieces[i, 0]
+                    if x < 1.0 and first[row] == 0.0:
+                        value = begun(u * u, pieces[i], ends[row, 1])
+                else:
+                    e = 0 if x < 0.0 else 3
+                    value = ends[row, e + 1] + ends[row, e + 2] * (u * u - ends[row, e])
+                total[k] += value
+        top = total.max()
+        for k in range(states):
+            scores[c, k] = power * (total[k] - top)

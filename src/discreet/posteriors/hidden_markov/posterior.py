@@ -1,0 +1,264 @@
+"""What a hidden Markov fit says: states, emission tables, transitions, and how far its chains agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from scipy.special import logsumexp
+
+from discreet.posteriors.base import Diagnostics
+from discreet.posteriors.cautions import cautions
+from discreet.posteriors.hidden_markov.labels import matched, modal, overlap
+from discreet.sampling.agreement import effective_size as ess
+from discreet.sampling.agreement import r_hat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.models.hidden_markov import HiddenMarkov
+
+    Floats = NDArray[np.float64]
+
+AGREED = 0.9  # chains in one mode agree at least this much …
+SPREADS = 6.0  # … and their mean log joints differ by no more than this many standard deviations of a draw's
+FREE = ("log_joint", "stays")  # what chains are judged by: quantities that know no labels
+
+
+class Disagreement(ValueError):  # noqa: N818 - a fact about the fit, said in the user's words
+    """One answer was asked of chains that give several; the message says how to choose."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HiddenMarkovPosterior:
+    """Draws (chain, draw, …) of z, θ, A and π₀, every state carrying the same label in all of them."""
+
+    model: HiddenMarkov
+    reading: str  # exact, naive or noise_aware
+    kernel: str
+    z: NDArray[np.int16]  # (chains, draws, R·T)
+    theta: Floats  # (chains, draws, K, ΣK_d)
+    transitions: Floats  # (chains, draws, K+1, K): rows of A and, last, π₀
+    log_joint: Floats  # (chains, all sweeps, warm-up first); comparable between chains of one fit only
+    warm_up: int
+    missing: NDArray[np.bool_] | None = None  # (R·T,): cells whose counts were not read
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, *, z: Any, theta: Any, transitions: Any, **facts: Any) -> HiddenMarkovPosterior:  # noqa: ANN401
+        """Resolve the labels: every draw of every chain against the likeliest chain's usual path."""
+        states, kept = facts["model"].states, facts["log_joint"][:, facts["warm_up"] :]
+        best = int(kept.mean(axis=1).argmax())
+        reference = z[best, -1]
+        for _ in range(2):  # the last draw first, then what most draws say
+            reference = modal(matched(z[best], theta[best], transitions[best], reference)[0], states)
+        parts = []
+        for i in range(len(z)):
+            own = modal(matched(z[i], theta[i], transitions[i], z[i, -1])[0], states)
+            settled = matched(z[i], theta[i], transitions[i], own)
+            new = matched(own[None], theta[i, :1], transitions[i, :1], reference)[0][0]
+            parts.append(matched(*settled, new))
+        z, theta, transitions = (np.stack(part) for part in zip(*parts, strict=True))
+        return cls(z=z, theta=theta, transitions=transitions, **facts)
+
+    # --- do the chains agree? ------------
+    @cached_property
+    def agreement(self) -> Floats:
+        """(chains, chains): 1 − mean over cells of ½ Σ_k (P_i(z_c = k) − P_j(z_c = k))², best matching,
+
+        less the error that the chains' own halves show: the share of cells in the same state where chains are
+        sure of theirs, and 1, up to chance, for chains of one law however unsure.
+        """
+        return overlap(self.z, self.model.states)
+
+    @property
+    def level(self) -> Floats:
+        """Mean log joint of each chain after warm-up; compare it with its own spread, not with 0."""
+        return np.asarray(self.log_joint[:, self.warm_up :].mean(axis=1))
+
+    @cached_property
+    def modes(self) -> tuple[tuple[int, ...], ...]:
+        """Groups of chains that agree, the likeliest group first; more than one means several answers."""
+        left, groups = list(np.argsort(-self.level)), []
+        gap = SPREADS * float(np.median(self._log_joint.std(axis=1)))
+        while left:
+            near = self.level[left[0]] - self.level <= gap
+            group = [int(i) for i in left if near[i] and self.agreement[left[0], i] >= AGREED]
+            groups.append(tuple(group))
+            left = [i for i in left if i not in group]
+        return tuple(groups)
+
+    @property
+    def agreed(self) -> bool:
+        return len(self.modes) == 1
+
+    @cached_property
+    def r_hat(self) -> dict[str, Any]:
+        """R̂ of the log joint, of how many cells stay in the state before, and of every state's share of cells
+
+        Above 1.01 the chains have not mixed. The first two know no labels.
+        """
+        return {name: _figure(r_hat(draws)) for name, draws in self._watched.items()}
+
+    @cached_property
+    def ess(self) -> dict[str, Any]:
+        """Effective number of draws, of the same quantities."""
+        return {name: _figure(ess(draws)) for name, draws in self._watched.items()}
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The notes, several answers, and what the chains of the likeliest group say of themselves."""
+        best = self.best
+        worst, least = (np.max([best.r_hat[k] for k in FREE]), np.min([best.ess[k] for k in FREE]))
+        found = Diagnostics(self.kernel, len(best.z), best.z.shape[1], float(worst), float(least))
+        several = f"the chains found {len(self.modes)} different answers, and the likeliest is shown"
+        return (*self.notes, *(() if self.agreed else (several,)), *cautions(found))
+
+    @property
+    def _watched(self) -> dict[str, Floats]:
+        paths = self.z.reshape(*self.z.shape[:2], *self.cells)
+        stays = (paths[..., 1:] == paths[..., :-1]).sum(axis=(2, 3)).astype(np.float64)
+        return {"log_joint": self._log_joint, "stays": stays, "shares": self._shares}
+
+    @property
+    def _log_joint(self) -> Floats:
+        return self.log_joint[:, self.warm_up :]
+
+    @property
+    def _shares(self) -> Floats:
+        return np.stack([(self.z == k).mean(axis=2) for k in range(self.model.states)], axis=-1)
+
+    def only(self, chains: Sequence[int]) -> HiddenMarkovPosterior:
+        """Return the same fit, told by these chains alone."""
+        pick = list(chains)
+        return replace(
+            self,
+            z=self.z[pick],
+            theta=self.theta[pick],
+            transitions=self.transitions[pick],
+            log_joint=self.log_joint[pick],
+        )
+
+    @property
+    def best(self) -> HiddenMarkovPosterior:
+        """Return the fit as the likeliest group of agreeing chains tells it."""
+        return self.only(self.modes[0])
+
+    # --- what was found; one answer for each chain, never their average ------------
+    @property
+    def cells(self) -> tuple[int, int]:
+        return self.model.chains, self.model.steps
+
+    def assignments(self) -> Floats:
+        """P(z_{r,t} = k) by each chain: (chains, R, T, K)"""
+        shares = np.stack([(self.z == k).mean(axis=1) for k in range(self.model.states)], axis=-1)
+        return shares.reshape(len(self.z), *self.cells, self.model.states)
+
+    def paths(self) -> NDArray[np.int64]:
+        """Likeliest state of each cell by each chain: (chains, R, T)"""
+        return np.asarray(self.assignments().argmax(axis=-1), dtype=np.int64)
+
+    def emissions(self) -> dict[str, Floats]:
+        """Feature → mean emission table by each chain: (chains, K, K_d)"""
+        return self._by_feature(self.theta.mean(axis=1))
+
+    def emission_intervals(self, level: float = 0.9) -> dict[str, Floats]:
+        """Feature → equal-tailed intervals by each chain: (chains, K, K_d, 2)"""
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        return {
+            name: np.stack([np.quantile(part, q, axis=1) for q in tails], axis=-1)
+            for name, part in self._by_feature(self.theta).items()
+        }
+
+    def transition_matrix(self) -> Floats:
+        """Mean of A by each chain: (chains, K, K)"""
+        return np.asarray(self.transitions[:, :, :-1].mean(axis=1))
+
+    def _by_feature(self, table: Floats) -> dict[str, Floats]:
+        parts = np.split(table, self.model.offsets[1:-1], axis=-1)
+        return dict(zip(self.model.features, parts, strict=True))
+
+    # --- what it predicts ------------
+    def log_predictive(self, counts: ArrayLike) -> Floats:
+        """Σ_c ln (1/S) Σ_s ∏_j θ^{(s)}_{z_c,j}^{n_{c,j}} by each chain: further records of the same cells.
+
+        Each cell on its own; of a missing cell every state counts, with P(z_c = k | its neighbours, A).
+        """
+        held = self.model.by_cell(counts).astype(np.float64)
+        return np.array([self._log_predictive(i, held) for i in range(len(self.z))])
+
+    def _log_predictive(self, chain: int, held: Floats) -> float:
+        some = np.flatnonzero(held.sum(axis=1))
+        chance = self._chances(chain, some)
+        terms = np.empty((self.z.shape[1], some.size))
+        for s, theta in enumerate(self.theta[chain]):
+            terms[s] = logsumexp(held[some] @ np.log(np.maximum(theta, 1e-300)).T, axis=1, b=chance(s))
+        return float((logsumexp(terms, axis=0) - np.log(len(terms))).sum())
+
+    def _chances(self, chain: int, cells: NDArray[np.int64]) -> Callable[[int], Floats]:
+        """Draw → P(z_c = k) given the rest of it, (cells, K): certain where the cell's counts were read"""
+        steps, rows = self.model.steps, np.arange(cells.size)
+        gone = np.zeros(cells.size, dtype=bool) if self.missing is None else self.missing[cells]
+        first, last = cells % steps == 0, cells % steps == steps - 1
+
+        def of(s: int) -> Floats:
+            z, table = self.z[chain, s], self.transitions[chain, s]
+            into = table[np.where(first, self.model.states, z[cells - 1])]
+            out = np.where(last[:, None], 1.0, table[:-1, z[np.where(last, cells, cells + 1)]].T)
+            chance = np.where(gone[:, None], into * out, 0.0)
+            chance[rows[~gone], z[cells[~gone]]] = 1.0
+            return np.asarray(chance / chance.sum(axis=1, keepdims=True))
+
+        return of
+
+    def predictive(self) -> dict[str, Floats]:
+        """Feature → law of the next record of each cell by each chain: (chains, R, T, K_d)"""
+        table = np.zeros((len(self.z), self.z.shape[2], self.theta.shape[-1]))
+        for i, s in np.ndindex(self.z.shape[:2]):
+            table[i] += self.theta[i, s][self.z[i, s]] / self.z.shape[1]
+        return {
+            name: part.reshape(len(self.z), *self.cells, -1) for name, part in self._by_feature(table).items()
+        }
+
+    def pooled(self) -> HiddenMarkovPosterior:
+        """All chains as one, if they agree."""
+        if not self.agreed:
+            raise Disagreement(
+                f"the chains found {len(self.modes)} different answers {self.modes}, so their average is "
+                "none of them: read .modes, .agreement and .level, then take .best or .only(chains)"
+            )
+        joined = {name: _joined(getattr(self, name)) for name in ("z", "theta", "transitions")}
+        return replace(self, log_joint=_joined(self._log_joint), warm_up=0, **joined)
+
+    @property
+    def _verdict(self) -> str:
+        return (
+            ("one answer" if self.agreed else f"{len(self.modes)} DIFFERENT ANSWERS {self.modes}")
+            + f", R̂ {max(self.r_hat[name] for name in FREE):.2f}"
+            + f", ESS {min(self.ess[name] for name in FREE):.0f}"
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"HiddenMarkovPosterior({self.reading!r}, {self.model!r}, {len(self.z)} chains, {self._verdict})"
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.reading} reading, {len(self.z)} chains by {self.kernel}: {self._verdict}"
+            f" (least agreement {self.agreement.min():.0%}, levels {np.round(self.level, 1).tolist()})"
+            + "".join(f"; {note}" for note in self.notes)
+        )
+
+
+def _figure(value: Any) -> Any:  # noqa: ANN401
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def _joined(array: Any) -> Any:  # noqa: ANN401
+    return array.reshape(1, -1, *array.shape[2:])

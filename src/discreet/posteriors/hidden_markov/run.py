@@ -1,0 +1,243 @@
+# ruff: noqa: PLR0917 (one place where all of a run meets)
+"""Run the chains of a hidden Markov fit one after the other: progress, and stops that lose nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.posteriors.hidden_markov.chain import Chain, stored
+from discreet.posteriors.hidden_markov.starts import SWEEPS_OF_STARTS, tournament
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.models.hidden_markov import HiddenMarkov
+    from discreet.posteriors.hidden_markov.chain import Arrays
+    from discreet.posteriors.hidden_markov.readings import Data
+    from discreet.sampling.source import Source
+
+PATIENCE = 2.0  # seconds without a progress bar
+BETWEEN_MARKS = 10  # sweeps that an interrupted run does again
+BETWEEN_SAVES = 20.0  # seconds of work that a killed process may lose
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """How long, by which kernel."""
+
+    kernel: str
+    chains: int
+    sweeps: int
+    burn: int
+    keep: int
+
+    @property
+    def total(self) -> int:
+        return self.burn + self.sweeps
+
+    @property
+    def thin(self) -> int:
+        return max(1, self.sweeps // max(self.keep, 4))
+
+    @property
+    def kept(self) -> int:
+        return self.sweeps // self.thin
+
+
+def run(
+    data: Data,
+    model: HiddenMarkov,
+    plan: Plan,
+    source: Source,
+    checkpoint: Path | str | None,
+    *,
+    show: bool,
+) -> Arrays:
+    """All chains' draws: z, theta, transitions and log_joint, as the posterior wants them."""
+    seeds = source.words(4 * plan.chains).reshape(plan.chains, 4)
+    book = Book.open(checkpoint, _fingerprint(data, model, plan), seeds)
+    cells = data.start_counts
+    nowhere = np.zeros(len(cells), dtype=np.int64)
+    draws = [_empty(model, plan, len(cells)) for _ in range(plan.chains)]
+    with Bar(plan.chains * (SWEEPS_OF_STARTS + plan.total), show=show) as bar:
+        for i in range(plan.chains):
+            _run_chain(
+                Chain.start(data.fresh(), plan.kernel, book.stream(i), nowhere),
+                i,
+                cells,
+                plan,
+                book,
+                draws[i],
+                bar,
+            )
+    return {name: np.stack([part[name] for part in draws]) for name in draws[0]}
+
+
+def _empty(model: HiddenMarkov, plan: Plan, cells: int) -> Arrays:
+    k = model.states
+    return {
+        "z": np.zeros((plan.kept, cells), dtype=np.int16),
+        "theta": np.zeros((plan.kept, k, model.offsets[-1])),
+        "transitions": np.zeros((plan.kept, k + 1, k)),
+        "log_joint": np.zeros(plan.total),
+    }
+
+
+def _run_chain(
+    chain: Chain, i: int, cells: NDArray[Any], plan: Plan, book: Book, draws: Arrays, bar: Bar
+) -> None:
+    done = book.restore(i, chain, draws)
+    if done == 0:
+        tournament(chain, cells, bar.advance)
+    else:
+        bar.advance(SWEEPS_OF_STARTS + done)
+    mark = Mark(chain, done)
+    try:
+        while done < plan.total:
+            if done == plan.burn:
+                chain.emissions.settle()
+            chain.sweep()
+            draws["log_joint"][done] = chain.log_joint()
+            done += 1
+            _record(done - plan.burn, plan, chain, draws)
+            if book.path and (done % BETWEEN_MARKS == 0 or done == plan.total):
+                mark.move(done)
+            book.save_if_due(i, mark, draws)
+            bar.advance(1)
+        book.save(i, mark, draws)
+    except KeyboardInterrupt:
+        book.save(i, mark, draws)
+        raise
+
+
+@final
+class Mark:
+    """Where a chain stood after a whole sweep not long ago: an interrupt may land in the middle of one.
+
+    Kept in two places by turns, the one being written never the one that `whole` names.
+    """
+
+    def __init__(self, chain: Chain, done: int) -> None:
+        self.chain, self.spare = chain, chain.copy()
+        self.whole = done, chain.copy(), chain.stream
+
+    def move(self, done: int) -> None:
+        self.chain.copy_to(self.spare)
+        before, self.whole = self.whole, (done, self.spare, self.chain.stream)
+        self.spare = before[1]
+
+
+def _record(after: int, plan: Plan, chain: Chain, draws: Arrays) -> None:
+    """Keep every thin-th draw after the warm-up."""
+    index, rest = divmod(after, plan.thin)
+    if after > 0 and rest == 0 and index <= plan.kept:
+        draws["z"][index - 1] = chain.z
+        draws["theta"][index - 1] = np.exp(chain.emissions.log_theta)
+        draws["transitions"][index - 1] = chain.transitions()
+
+
+def _fingerprint(data: Data, model: HiddenMarkov, plan: Plan) -> str:
+    """Of all that decides the draws but the seeds: the counts that are read, how, and for how long"""
+    digest = hashlib.sha256(np.ascontiguousarray(data.start_counts).tobytes())
+    digest.update(data.unread.tobytes())
+    digest.update(json.dumps([repr(model), list(model.sizes), asdict(plan), data.believed]).encode())
+    return digest.hexdigest()
+
+
+@final
+class Book:
+    """The file that a stopped run goes on from; without a path it keeps nothing."""
+
+    def __init__(self, path: Path | None, fingerprint: str, seeds: NDArray[np.uint64]) -> None:
+        self.path, self.fingerprint, self.seeds = path, fingerprint, seeds
+        self.pages: dict[str, Any] = {}
+        self.saved = time.monotonic()
+
+    @classmethod
+    def open(cls, path: Path | str | None, fingerprint: str, seeds: NDArray[np.uint64]) -> Book:
+        book = cls(Path(path) if path else None, fingerprint, seeds)
+        if book.path and book.path.exists():
+            with np.load(book.path) as stored:
+                book.pages = dict(stored)
+            if str(book.pages["fingerprint"]) != fingerprint:
+                raise ValueError(
+                    f"the checkpoint {book.path} is of another run (its data, model, reading, noise or plan "
+                    "differ): name another file, or delete it to start anew"
+                )
+            book.seeds = book.pages["seeds"]
+        return book
+
+    def stream(self, i: int) -> np.random.Generator:
+        return np.random.Generator(np.random.Philox(np.random.SeedSequence(self.seeds[i].tolist())))
+
+    def restore(self, i: int, chain: Chain, draws: Arrays) -> int:
+        """Put chain i where it stood and return how many sweeps it has done."""
+        mark = f"chain{i}/"
+        mine = {key.removeprefix(mark): value for key, value in self.pages.items() if key.startswith(mark)}
+        if not mine:
+            return 0
+        for name, array in draws.items():
+            array[...] = mine[f"draws/{name}"]
+        chain.restore(mine)
+        return int(mine["done"])
+
+    def save_if_due(self, i: int, mark: Mark, draws: Arrays) -> None:
+        if self.path and time.monotonic() - self.saved > BETWEEN_SAVES:
+            self.save(i, mark, draws)
+
+    def save(self, i: int, mark: Mark, draws: Arrays) -> None:
+        """Write beside the old file, then put it in its place: a crash leaves one of the two whole.
+
+        Draws of a sweep that was not finished may be there too; they are drawn again.
+        """
+        done, place, stream = mark.whole
+        if self.path is None or done == 0:  # the starts are run again
+            return
+        page = {**stored(place, stream), **{f"draws/{k}": v for k, v in draws.items()}, "done": done}
+        self.pages |= {f"chain{i}/{key}": np.array(value) for key, value in page.items()}
+        self.pages |= {"fingerprint": np.array(self.fingerprint), "seeds": self.seeds}
+        fresh = self.path.with_name(self.path.name + ".new")
+        with fresh.open("wb") as file:
+            np.savez(file, **self.pages)
+        fresh.replace(self.path)
+        self.saved = time.monotonic()
+
+
+@final
+class Bar:
+    """A progress bar on a terminal, once the work has taken two seconds."""
+
+    def __init__(self, total: int, *, show: bool) -> None:
+        self.bar: Any = None
+        self.started = False
+        self.begun = time.monotonic()
+        if show and sys.stderr.isatty():
+            from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
+            from rich.progress import Progress  # noqa: PLC0415
+
+            self.bar = Progress(console=Console(stderr=True), transient=True)
+            self.task = self.bar.add_task("sweeps", total=total)
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.started:
+            self.bar.stop()
+
+    def advance(self, sweeps: int) -> None:
+        if self.bar is None:
+            return
+        if not self.started and time.monotonic() - self.begun > PATIENCE:
+            self.bar.start()
+            self.started = True
+        self.bar.advance(self.task, sweeps)

@@ -1,0 +1,140 @@
+"""Noisy joint counts of a mixture → its posterior by several chains: naive, or the noise accounted for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.posteriors.counts_read import known_reading, refitted
+from discreet.posteriors.mixture.chain import Evidence, MixtureChain, prior_of
+from discreet.posteriors.mixture.posterior import MixturePosterior
+from discreet.posteriors.network.chain import WARMING, check_length, moves
+from discreet.posteriors.network.read import public_source
+from discreet.posteriors.progress import watched
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.families.family import Floats
+    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+    from discreet.models.mixture import Mixture
+    from discreet.sampling.source import Source
+
+WORK = 100_000_000  # cells times classes times columns that a chain may look at, a few seconds; and within it
+FEWEST, MOST = 1000, 20_000  # sweeps to keep
+PULL = 5.0  # prior records that a start puts where its seed is
+FEW = 5  # a class with fewer records than this shows mostly its prior
+
+
+def read(cells: NoisyCells, model: Mixture, reading: str) -> MixturePosterior:
+    """Read noisy counts by the name of the reading."""
+    return fit(cells, model, reading=reading)
+
+
+def fit(
+    cells: NoisyCells,
+    model: Mixture,
+    *,
+    reading: str = "noise_aware",
+    chains: int = 4,
+    sweeps: int | None = None,
+    keep: int = 500,
+    source: Source | None = None,
+) -> MixturePosterior:
+    """p(π, θ | Ĉ): Gibbs over counts, classes and tables; the same numbers every time without a source.
+
+    The naive reading takes max(Ĉ, 0), rounded, as if it were C.
+    """
+    model = refitted(model, cells)
+    if known_reading(reading) == "naive":
+        evidence = Evidence.exactly("naive", np.rint(np.maximum(cells.noisy, 0)).astype(np.int64), model)
+    else:
+        evidence = Evidence.noisily(cells, model)
+    made = _posterior(evidence, source or public_source(cells, model), chains, sweeps, keep)
+    return replace(made, notes=_notes(made, cells.noisy))
+
+
+def exact(
+    counts: ArrayLike,
+    model: Mixture,
+    *,
+    source: Source,
+    chains: int = 4,
+    sweeps: int | None = None,
+    keep: int = 500,
+) -> MixturePosterior:
+    """Fit where the joint counts are known: Gibbs over classes and tables."""
+    known = np.asarray(counts, dtype=np.int64)
+    made = _posterior(Evidence.exactly("exact", known, model), source, chains, sweeps, keep)
+    return replace(made, notes=_notes(made, known))
+
+
+def _posterior(
+    evidence: Evidence, source: Source, chains: int, sweeps: int | None, keep: int
+) -> MixturePosterior:
+    check_length(chains, sweeps, keep)
+    model, width = evidence.model, prior_of(evidence.model).size
+    looks = model.size * model.components * (len(model.features) + 1)
+    total = sweeps or int(np.clip(WORK // looks, FEWEST, MOST))
+    kept = min(keep, total)
+    flat, levels = np.empty((chains, kept, width)), np.empty((chains, kept))
+    sizes = np.empty((chains, kept), np.int64)
+    seeds = (int(seed) for seed in source.words(chains))
+    begun = (MixtureChain.begin(evidence, start(model, evidence.joint, seed), seed) for seed in seeds)
+    work = moves(begun, total // 2, max(total // kept, 1), kept)
+    for c, s, chain, many in watched(work, chains * (WARMING + kept), "classes behind the counts"):
+        level = chain.advance(many)
+        if s >= 0:
+            flat[c, s], sizes[c, s], levels[c, s] = chain.theta, chain.n, level
+    K = model.components
+    ends = pairwise((K + K * np.cumsum([0, *model.sizes])).tolist())
+    tables = [flat[..., a:b].reshape(*flat.shape[:2], K, (b - a) // K) for a, b in ends]
+    return MixturePosterior.of(
+        model=model,
+        reading=evidence.reading,
+        weights=flat[..., :K],
+        tables=np.concatenate(tables, axis=-1),
+        log_joint=levels,
+        records=sizes,
+    )
+
+
+def start(model: Mixture, joint: Floats, seed: int) -> Floats:
+    """Shapes whose mean is the first θ: each class is pulled to a seed cell, seeds far apart [k-means++]."""
+    rng = np.random.default_rng(seed)
+    chance, away = np.maximum(joint, 0) + 1e-9, np.ones(joint.size)
+    values = np.stack(np.unravel_index(np.arange(joint.size), model.sizes), axis=1)
+    seeds: list[int] = []
+    for _ in range(model.components):
+        weight = chance * (away**2 + 1e-9)
+        seeds.append(int(rng.choice(joint.size, p=weight / weight.sum())))
+        away = np.minimum(away, (values != values[seeds[-1]]).mean(axis=1))
+    shapes = [np.ones(model.components)]
+    for d, size in enumerate(model.sizes):
+        margin = np.bincount(values[:, d], weights=chance, minlength=size)
+        table = np.tile(0.5 + margin / margin.sum(), (model.components, 1))
+        table[np.arange(model.components), values[seeds, d]] += PULL
+        shapes.append(table.reshape(-1))
+    return np.concatenate(shapes)
+
+
+def _notes(made: MixturePosterior, shown: NDArray[Any]) -> tuple[str, ...]:
+    """Say aloud what is allowed but may surprise."""
+    notes, empty = [], int((shown <= 0).sum())
+    if empty:
+        notes.append(f"{empty} of {shown.size} joint cells show no records; they stay possible")
+    held = made.best.weights.mean(axis=(0, 1)) * float(made.records.mean())
+    if small := int((held < FEW).sum()):
+        notes.append(
+            f"{small} of {made.model.components} classes hold fewer than {FEW} records: the data do not "
+            "support so many, and those show the prior"
+        )
+    if not made.agreed:
+        notes.append(
+            f"the chains found {len(made.modes)} different answers {made.modes}: what is said of all of them "
+            "at once is said of the likeliest group"
+        )
+    return tuple(notes)

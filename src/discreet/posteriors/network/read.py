@@ -1,0 +1,162 @@
+"""Noisy counts of a Bayesian network → its posterior: naive, or with the noise accounted for."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.posteriors.base import Diagnostics
+from discreet.posteriors.cautions import MIXED, rows_near_empty
+from discreet.posteriors.counts_read import known_reading, refitted
+from discreet.posteriors.network.by_table import DRAWS, NetworkCounts, by_table
+from discreet.posteriors.network.chain import (
+    WARMING,
+    Chain,
+    Problem,
+    allotted,
+    check_length,
+    jittered,
+    layout_of,
+    moves,
+    noise_of,
+    size_of,
+)
+from discreet.posteriors.network.posterior import (
+    NetworkDirichlet,
+    NetworkDraws,
+    NetworkPosterior,
+    OneNetwork,
+    generator,
+)
+from discreet.posteriors.progress import watched
+from discreet.sampling.agreement import effective_size as ess
+from discreet.sampling.agreement import r_hat
+from discreet.sampling.source import SeededSource
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+    from discreet.models.bayes_net import BayesianNetwork
+    from discreet.models.count_model import CountModel
+    from discreet.posteriors.draws import Draws
+    from discreet.sampling.source import Source
+
+WATCHED = 256  # entries of θ whose R-hat and ESS are computed, spread evenly over all of them
+MOVES = 10_000_000  # records times sweeps in a chain, which bounds its time; and within it
+FEWEST, MOST = 400, 2000  # sweeps to keep
+
+
+def read(cells: NoisyCells, model: BayesianNetwork, reading: str) -> NetworkPosterior:
+    """Read noisy counts by the name of the reading; `fit` reads all tables together instead."""
+    return naive(cells, model) if known_reading(reading) == "naive" else noise_aware(cells, model)
+
+
+def exact(counts: ArrayLike, model: BayesianNetwork) -> NetworkDirichlet:
+    """Dirichlet(prior + counts) in every row: the posterior when the counts are known [Heckerman 1995]."""
+    return NetworkDirichlet(model, float(model.prior) + np.asarray(counts, dtype=np.float64), "exact")
+
+
+def naive(cells: NoisyCells, model: BayesianNetwork) -> NetworkDirichlet:
+    """Take max(Ĉ, 0) as if it were C; intervals of this reading under-cover."""
+    bound, counts = refitted(model, cells), np.maximum(cells.noisy, 0.0)
+    return NetworkDirichlet(bound, float(bound.prior) + counts, "naive")
+
+
+def noise_aware(
+    cells: NoisyCells, model: BayesianNetwork, *, draws: int = DRAWS, source: Source | None = None
+) -> NetworkCounts:
+    """p(θ_v | Ĉ_v) for each node by itself: exact draws, and no trust in the graph beyond each table.
+
+    Rows are Dirichlet as in the model; which row a record is in is free, all cells of a table alike.
+    """
+    bound = refitted(model, cells)
+    rng = generator(source or public_source(cells, bound))
+    return NetworkCounts(bound, by_table(cells, bound, rng, draws), rows_near_empty(cells))
+
+
+def drawn(draws: Draws, model: BayesianNetwork) -> OneNetwork:
+    """Read the network that was released as one draw."""
+    return OneNetwork(model, draws.sample(1)[0])
+
+
+def fit(
+    cells: NoisyCells,
+    model: BayesianNetwork,
+    *,
+    chains: int = 4,
+    sweeps: int | None = None,
+    burn: int | None = None,
+    keep: int = 500,
+    source: Source | None = None,
+) -> NetworkDraws:
+    """p(θ | Ĉ) of all tables together: Gibbs over θ and the records behind the counts.
+
+    Uses what tables say about each other, through the independences of the graph: more than table by table
+    where noise is heavy and the graph is right, and worse where it is not. The same without a source.
+    n private: flat prior on it, up to 12 standard deviations above the noisy totals. Chains that have not
+    met say so in `cautions`.
+    """
+    check_length(chains, sweeps, keep)
+    model = refitted(model, cells)
+    problem, n = posed(cells, model)
+    total = sweeps or int(np.clip(MOVES // max(n, 1), FEWEST, MOST))
+    kept = min(keep, total)
+    burnt, thin = total // 2 if burn is None else burn, max(total // kept, 1)
+    draws = np.empty((chains, kept, model.size), np.float32)
+    sizes = np.empty((chains, kept), np.int64)
+    seeds = [int(seed) for seed in (source or public_source(cells, model)).words(chains)]
+    starts = (Chain.begin(problem, started(problem, cells, n, seed), seed) for seed in seeds)
+    work, pieces = moves(starts, burnt, thin, kept), chains * (WARMING + kept)
+    for i, s, chain, many in watched(work, pieces, "records behind the counts"):
+        chain.advance(many)
+        if s >= 0:
+            draws[i, s], sizes[i, s] = chain.theta, chain.n
+    found = diagnosed(draws, "Gibbs over θ and the records")
+    return NetworkDraws(
+        model,
+        draws,
+        "noise_aware",
+        found,
+        sizes,
+        (*rows_near_empty(cells), *apart(found, burnt + thin * kept)),
+    )
+
+
+def apart(found: Diagnostics, sweeps: int) -> tuple[str, ...]:
+    """Say where the chains have not met: then their draws together are no sample of the posterior."""
+    if found.r_hat <= MIXED:
+        return ()
+    said = (
+        f"chains of {sweeps} sweeps have not met: worst R-hat {found.r_hat:.2f}, above {MIXED}; intervals of "
+        "such entries are not to be trusted: give sweeps= more, or read table by table, which needs no chain"
+    )
+    return (said,)
+
+
+def started(problem: Problem, cells: NoisyCells, n: int, seed: int) -> NDArray[np.int32]:
+    """Return records like those that the noisy counts speak of, others for each seed."""
+    rng, tables = np.random.default_rng(seed), zip(cells.model.cells, cells.scales, strict=True)
+    scale = np.concatenate([np.full(table.size, float(s)) for table, s in tables])
+    return allotted(problem.layout, problem.prior + jittered(problem.noisy, scale, rng), n, rng)
+
+
+def posed(cells: NoisyCells, model: BayesianNetwork) -> tuple[Problem, int]:
+    """Return what a chain conditions on, and n to start from."""
+    n, most = size_of(cells)
+    prior, noisy = np.full(model.size, float(model.prior)), cells.noisy.astype(np.float64)
+    return Problem(layout_of(model), noise_of(cells, most), noisy, prior, most, cells.n is not None), n
+
+
+def diagnosed(draws: NDArray[Any], method: str) -> Diagnostics:
+    chains, keep, size = draws.shape
+    watched = draws[..., np.unique(np.linspace(0, size - 1, WATCHED).astype(int))].astype(np.float64)
+    return Diagnostics(method, chains, keep, float(r_hat(watched).max()), float(ess(watched).min()))
+
+
+def public_source(cells: NoisyCells, model: CountModel) -> SeededSource:
+    """Bits fixed by what is public anyway: reading one release twice gives the same numbers."""
+    text = repr((cells.noisy.tolist(), cells.n, cells.noise, cells.scales, model)).encode()
+    return SeededSource(int.from_bytes(hashlib.sha256(text).digest()[:8], "big"))

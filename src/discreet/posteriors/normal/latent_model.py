@@ -1,0 +1,150 @@
+"""The latent normal model that normal families and regression share, and what a release says about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.families.laws.matrices import pack
+from discreet.families.normal_inverse_gamma import NormalInverseGamma
+from discreet.families.normal_inverse_wishart import NormalInverseWishart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.families.family import Family, Floats
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.posteriors.normal.algebra_kernel import Layout, Prior
+    from discreet.posteriors.normal.augment_kernel import Seen
+
+FEW = 200
+TAIL = 40.0  # n is uniform up to where the noise would have to exceed 40 of its scales
+
+
+@final
+@dataclass(frozen=True)
+class LatentNormal:
+    """Rows z = μ + Lu at the door: q = ⌊(z − middle)/g⌉ clipped, S = Σ(Kq, qqᵀ packed)."""
+
+    layout: Layout
+    prior: Prior
+    grid: Floats  # middle, 1/g
+    door: Floats  # low, high, R
+    balance: float  # K, or 0 where first moments are not released
+    theta: Callable[[Floats], Floats]  # φ → the family's θ
+    base: Prior | None = None  # where starts are drawn from; the prior itself may be too vague for it
+
+    @property
+    def columns(self) -> int:
+        return sum(self.layout)
+
+    @property
+    def size(self) -> int:
+        """Length of φ."""
+        f, p, r = self.layout
+        return p + p * (p + 1) // 2 + r * (f + p + 1)
+
+
+@final
+@dataclass(frozen=True)
+class Observed:
+    """Ŝ in integer units with the law of its noise; n, or n̂ where n is private."""
+
+    noisy: Floats
+    rate: float  # 1/b, or 1/2σ²
+    power: float  # 1 for the Laplace kinds, 2 for the Gaussian ones
+    n: int | None
+    count: float  # U·n̂
+    count_unit: float  # U; 0 where n is public
+    largest: float = 1.0  # U again: the most that one record moves a coordinate
+
+    @classmethod
+    def of(cls, release: NoisyRelease, family: Family) -> Observed:
+        scale, power = float(release.scale), 1.0 if "laplace" in release.noise else 2.0
+        flat, largest = np.asarray(release.noisy, dtype=np.float64), float(family.count_unit)  # type: ignore[attr-defined]
+        count = 0.0
+        if release.joint:
+            flat, count = flat[:-1], float(flat[-1])
+        rate = 1 / scale if power == 1 else 0.5 / scale**2
+        return cls(flat, rate, power, release.n, count, 0.0 if release.n is not None else largest, largest)
+
+    @property
+    def variance(self) -> float:
+        """Of the noise: 2b² or σ²."""
+        return 2 / self.rate**2 if self.power == 1 else 0.5 / self.rate
+
+    @property
+    def about(self) -> int:
+        """n, or the whole number nearest to n̂, at least 0: where a chain starts."""
+        return self.n if self.n is not None else max(0, round(self.count / self.count_unit))
+
+    @property
+    def few(self) -> bool:
+        """Whether the skewness of a sum of n records may show through the noise: no limit law then.
+
+        Noise of at least U√n/10 hides it from FEW records on; narrower noise, from five times as many.
+        """
+        wide = self.variance >= self.about * (self.largest / 10) ** 2
+        return self.about < (FEW if wide else 5 * FEW)
+
+    @property
+    def most(self) -> int:
+        """Largest n that is considered."""
+        if self.n is not None:
+            return self.n
+        return max(16, int((self.count + TAIL * self.variance**0.5) / self.count_unit) + 1)
+
+    def seen(self, model: LatentNormal) -> Seen:
+        return self.noisy, self.rate, self.power, model.balance, model.door, self.count, self.count_unit
+
+
+NO_REGRESSION = (np.zeros(0), np.zeros((0, 0)), 1.0, 1.0)
+
+
+@singledispatch
+def latent(family: Family) -> LatentNormal:
+    raise TypeError(f"{type(family).__name__} has no latent normal model")
+
+
+@latent.register(NormalInverseGamma)
+def _(family: NormalInverseGamma) -> LatentNormal:
+    """σ² ~ IG(a, b) is IW(2a, 2b) in one dimension."""
+    m, k, a, b = family._parameters  # noqa: SLF001 - doubles of the public fields
+    g, (low, high) = float(family.grid), family._ends  # noqa: SLF001
+    return LatentNormal(
+        layout=(0, 1, 0),
+        prior=(np.array([m]), k, 2 * a, np.array([[np.sqrt(2 * b)]]), *NO_REGRESSION),
+        grid=np.array([family.middle * g, 1 / g]),
+        door=np.array([low, high, 0.0]),
+        balance=float(family._balance),  # noqa: SLF001
+        theta=_mean_and_variance,
+    )
+
+
+@latent.register(NormalInverseWishart)
+def _(family: NormalInverseWishart) -> LatentNormal:
+    m, k, nu, scale = family._parameters  # noqa: SLF001
+    return LatentNormal(
+        layout=(0, m.size, 0),
+        prior=(m, k, nu, np.asarray(np.linalg.cholesky(scale), dtype=np.float64), *NO_REGRESSION),
+        grid=np.array([0.0, 1 / float(family.grid)]),
+        door=np.array([0.0, 0.0, float(family.ball.largest)]),
+        balance=float(family._balance),  # noqa: SLF001
+        theta=lambda phi: _mean_and_covariance(phi, m.size),
+    )
+
+
+def _mean_and_variance(phi: Floats) -> Floats:
+    return np.stack([phi[..., 0], np.exp(2 * phi[..., 1])], axis=-1)
+
+
+def _mean_and_covariance(phi: Floats, p: int) -> Floats:
+    root = np.zeros((*phi.shape[:-1], p, p))
+    rows, columns = np.tril_indices(p, -1)
+    root[..., rows, columns] = phi[..., 2 * p : 2 * p + rows.size]
+    root[..., range(p), range(p)] = 1.0
+    root *= np.exp(phi[..., None, p : 2 * p])
+    return np.concatenate([phi[..., :p], pack(root @ np.swapaxes(root, -1, -2))], axis=-1)

@@ -1,0 +1,112 @@
+"""Bayesian linear regression from a noisy Σzzᵀ, z = (x, y): the law of x is a nuisance, inferred along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.posteriors.base import public_source
+from discreet.posteriors.cautions import MIXED
+from discreet.posteriors.normal.latent_model import LatentNormal, Observed
+from discreet.posteriors.normal.linear_regression_many_columns import read_normal
+from discreet.posteriors.normal.linear_regression_moments import base, read_moments
+from discreet.posteriors.normal.read import run
+
+if TYPE_CHECKING:
+    from discreet.families.family import Floats
+    from discreet.families.linear_regression import BayesianLinearRegression
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.posteriors.normal.chains import Plan
+    from discreet.posteriors.normal.sampled import SampledPosterior
+    from discreet.sampling.source import Source
+
+MANY = 5  # weights that chains manage in seconds
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """The law of x, public and weak: N(μ, Σ), Σ ~ IW(d+1+degrees, degrees·spread²I), μ|Σ ~ N(0, Σ/strength).
+
+    `intercept` says that the first column is 1 in every record; only then do second moments tell μ from Σ.
+    """
+
+    spread: float | None = None  # a column's size, radius/√(4(d+1)) unless known
+    degrees: float = 2.0
+    strength: float = 1.0
+    intercept: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("spread", "degrees", "strength"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < np.inf:
+                raise ValueError(
+                    f"{name} of the design must be finite and above 0, got {value!r}; it is public"
+                )
+
+    def width(self, family: BayesianLinearRegression) -> float:
+        """Return a column's size: as given, or a quarter of the ball's square shared among the columns."""
+        return self.spread or float(family.radius) / float(np.sqrt(4 * (family.dimension + 1)))
+
+
+def regression_model(family: BayesianLinearRegression, design: Design) -> LatentNormal:
+    """Regress y = xᵀw + N(0, σ²) on x ~ N(μ, Σ), the row clipped to the ball as a whole."""
+    m, P, a, b = family._parameters  # noqa: SLF001 - doubles of the public fields
+    f = int(design.intercept)
+    p = m.size - f
+    if p < 1:
+        raise ValueError("a regression on the intercept alone has no design: fit NormalInverseGamma instead")
+    root = design.width(family) * np.sqrt(design.degrees) * np.eye(p)
+    return LatentNormal(
+        layout=(f, p, 1),
+        prior=(np.zeros(p), float(design.strength), float(p + 1 + design.degrees), root, m, P, a, b),
+        grid=np.array([0.0, 1 / float(family.grid)]),
+        door=np.array([0.0, 0.0, float(family.ball.largest)]),
+        balance=0.0,
+        theta=lambda phi: _weights_and_variance(phi, m.size),
+    )
+
+
+def read(
+    release: NoisyRelease,
+    prior: BayesianLinearRegression,
+    *,
+    design: Design | None = None,
+    law: str | None = None,
+    plan: Plan | None = None,
+    source: Source | None = None,
+) -> SampledPosterior:
+    """(w, σ²) given noisy XᵀX, Xᵀy, yᵀy, each noised once.
+
+    `moments` is the default: exact but for clipped rows, which it does not model. `limit` and `records` do,
+    and take x for normal. `normal` needs neither chain nor design and is the default above MANY weights,
+    where chains take minutes; it takes any noise for normal and, where XᵀX is a variance, projects it to a
+    semidefinite matrix; it also steps in where the default's chains have not met. No more rows than weights
+    are read as `records`.
+    """
+    observed = Observed.of(release, prior)
+    bits = source or public_source(release, prior)
+    if law == "normal" or (law is None and prior.dimension > MANY and design is None and plan is None):
+        return read_normal(prior, observed, bits)
+    if law == "moments" or (law is None and observed.about > prior.dimension):
+        found = read_moments(prior, observed, design or Design(), bits, plan=plan)
+        if law or design or plan or found.diagnostics.r_hat <= MIXED:
+            return found
+        other = read_normal(prior, observed, bits)
+        return other if other.diagnostics.r_hat <= MIXED else found
+    chosen, wanted = law or "records", design or Design()
+    model = regression_model(prior, wanted)
+    return run(
+        replace(model, base=base(prior, observed, model, wanted)),
+        observed,
+        prior,
+        law=chosen,
+        plan=plan,
+        source=bits,
+    )
+
+
+def _weights_and_variance(phi: Floats, d: int) -> Floats:
+    return np.concatenate([phi[..., -1 - d : -1], np.exp(phi[..., -1:])], axis=-1)

@@ -1,0 +1,114 @@
+"""Release → posterior, in one of its readings. Post-processing: costs nothing, sees nothing private."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from discreet.mechanisms.regression.noisy_moments import NoisyMoments
+from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
+from discreet.mechanisms.statistics.noisy_statistic import DEFAULT_READING, NoisyRelease
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.posteriors.counts_read import cell_posterior, drawn_posterior
+from discreet.posteriors.draws import Draws
+
+if TYPE_CHECKING:
+    from discreet.families.family import Family
+    from discreet.models.count_model import CountModel
+    from discreet.models.generalized_linear import GeneralizedLinear
+
+DRAWN = "draws"  # the one reading of a release of posterior draws
+# released value of a regression → the module of this folder that reads it, loaded on first use
+REGRESSIONS: dict[type, str] = {
+    PerturbedFit: "regression.perturbed_fit",
+    NoisyMoments: "regression.noisy_moments",
+}
+
+
+def reading_of(value: object) -> str:
+    """Name the reading that `posterior` gives by default."""
+    return DRAWN if isinstance(value, Draws) else DEFAULT_READING
+
+
+@singledispatch
+def posterior(
+    value: object,
+    *,
+    model: Any | None = None,  # noqa: ANN401 - a prior of the kind that was released
+    reading: str = DEFAULT_READING,
+    **options: Any,  # noqa: ANN401 - the reading's own
+) -> Any:  # noqa: ANN401
+    """Read a released value under a prior; `reading` names one of noisy_release.READINGS."""
+    del model, reading, options
+    raise TypeError(f"no posterior is known for a released {type(value).__name__}")
+
+
+@posterior.register(NoisyRelease)
+def _(
+    value: NoisyRelease,
+    *,
+    model: Family | None = None,
+    reading: str = DEFAULT_READING,
+    **options: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    return value.posterior(model=model, reading=reading, **options)
+
+
+@posterior.register(NoisyCells)
+def _(
+    value: NoisyCells,
+    *,
+    model: CountModel | None = None,
+    reading: str = DEFAULT_READING,
+    **options: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    _refuse(options)
+    return cell_posterior(value, model=model, reading=reading)
+
+
+@posterior.register(PerturbedFit)
+@posterior.register(NoisyMoments)
+def _(
+    value: Any,  # noqa: ANN401
+    *,
+    model: GeneralizedLinear | None = None,
+    reading: str = DEFAULT_READING,
+    **options: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Read a regression, also under another guess of ‖w‖."""
+    home = importlib.import_module(f"discreet.posteriors.{REGRESSIONS[type(value)]}")
+    asked = value if model is None else replace(value, model=_refitted(model, value.model))
+    return home.reading(asked, reading=reading, **options)
+
+
+def _refitted(model: GeneralizedLinear, released: GeneralizedLinear) -> GeneralizedLinear:
+    bound = model if model.design else model.bind(released.design)
+    if type(bound) is not type(released) or replace(bound, radius=released.radius) != released:
+        raise ValueError(
+            f"the release was made for {released!r}: read it under the same model with another radius"
+        )
+    return bound
+
+
+@posterior.register(Draws)
+def _(
+    value: Draws,
+    *,
+    model: Family | None = None,
+    reading: str = DEFAULT_READING,
+    **options: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    _refuse(options)
+    if model is not None or reading not in {DEFAULT_READING, DRAWN}:
+        raise ValueError(
+            "a release of posterior draws was made under its prior and has one reading; only noisy "
+            "statistics can be read under another prior or in another way"
+        )
+    return drawn_posterior(value)
+
+
+def _refuse(options: dict[str, Any]) -> None:
+    if options:
+        raise ValueError(f"the reading of this release takes no options, got {', '.join(sorted(options))}")

@@ -1,0 +1,158 @@
+"""p(Ŝ | θ) = Σ_n π(n) Σ_s p(s | θ, n) p(noise = Ŝ − s): one bounded sum, its noise marginalised exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.posteriors.noise_law import NoiseLaw
+from discreet.posteriors.scalar.contour import Line, Mixture, guessed, log_likelihood
+from discreet.posteriors.scalar.record_law import record_law
+from discreet.posteriors.scalar.sizes import energy, sizes
+from discreet.posteriors.scalar.weights import Weights
+
+if TYPE_CHECKING:
+    from discreet.families.family import Floats, Integers
+    from discreet.families.scalar import ScalarFamily
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.posteriors.scalar.record_law import RecordLaw
+
+SizePrior = Callable[[Any], Any]  # log π(n) of an integer array, up to a constant
+ROWS = 4096  # that are computed together
+FEW = 12  # values of n, noise being narrow, each of which is summed over by itself
+FARTHER = 128  # values of n in the last of the blocks 16, 32, … by which a range is extended
+MATTERS = 14.0  # nats: what is less likely by e^{−14} than the posterior's top decides nothing
+EDGE = 18.0  # nats below the sum at which the last n no longer matters
+SHARE = 1e-7  # of terms that did not cancel, below which each n is summed over by itself
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """Of one release design: the family, n or None, whether n was noised along, and the noise."""
+
+    model: ScalarFamily
+    n: int | None
+    joint: bool
+    noise: NoiseLaw
+    size_prior: SizePrior | None = None  # flat on 0, 1, 2, … unless given
+
+    @classmethod
+    def of(
+        cls, release: NoisyRelease, model: ScalarFamily, size_prior: SizePrior | None = None
+    ) -> Likelihood:
+        return cls(model, release.n, release.joint, NoiseLaw.of(release), size_prior)
+
+    @cached_property
+    def record(self) -> RecordLaw:
+        return record_law(self.model)
+
+    def log(self, noisy: Floats, theta: Floats, log_prior: Floats | None = None) -> Floats:
+        """Log p(Ŝ_r | θ_j), for rows of Ŝ: (r, θ); with a prior, only as it matters to the posterior."""
+        return np.stack([self._one(row, theta, log_prior) for row in noisy])
+
+    def _one(self, row: Floats, theta: Floats, log_prior: Floats | None) -> Floats:
+        if self.n is not None:
+            return self._rows(row, theta, np.full(theta.size, float(self.n)))
+        known = sizes(row.sum() / self._span, self.noise, self._span, self.size_prior)
+        found = self._summed(row, theta, *known)
+        needed = np.full(theta.size, -np.inf)
+        if log_prior is not None:
+            needed = (found + log_prior).max() - log_prior - MATTERS
+        for side in (-1, 1):
+            most = self._most(row, *(x[0 if side < 0 else -1] for x in known))
+            self._extend(row, theta, found, known, side, np.flatnonzero(needed < most))
+        return found
+
+    def _most(self, row: Floats, n: float, log_prior: float) -> float:
+        """No θ finds this n, or one further off, more likely: the noise on A + B alone."""
+        return float(
+            energy(row.sum() - n * self._span, self.noise) + log_prior - 2 * self.noise.log_normaliser
+        )
+
+    def _extend(  # noqa: PLR0917
+        self,
+        row: Floats,
+        theta: Floats,
+        found: Floats,
+        known: tuple[Floats, Floats],
+        side: int,
+        active: Integers,
+    ) -> None:
+        """Add further n on one side for θ that find the last one likely: fewer odd records, more noise."""
+        edge, prior = (float(x[0 if side < 0 else -1]) for x in known)
+        length = 16
+        while active.size and length <= FARTHER and (side > 0 or edge > 0):
+            last = self._guess(row, theta[active], edge) + prior
+            active = active[last > found[active] - EDGE]
+            if not active.size:
+                return
+            more = np.asarray(edge + side * np.arange(1, length + 1), dtype=np.float64)
+            more = more[more >= 0]
+            told = self._told(more)
+            found[active] = np.logaddexp(found[active], self._summed(row, theta[active], more, told))
+            edge, prior, length = float(more[-1]), float(told[-1]), 2 * length
+
+    def _guess(self, row: Floats, theta: Floats, n: float) -> Floats:
+        """Log p(Ŝ | θ, n) by the saddle point alone."""
+        sizes = np.full(theta.size, n)
+        weights = self.weights(row, sizes)
+        return guessed(Line(self.record, theta, sizes * self.record.copies, weights))
+
+    def _told(self, n: Floats) -> Floats:
+        prior = self.size_prior(n.astype(np.int64)) if self.size_prior else np.zeros(n.size)
+        return np.asarray(prior, dtype=np.float64)
+
+    def _summed(self, row: Floats, theta: Floats, n: Floats, log_prior: Floats) -> Floats:
+        """Log Σ_n π(n) p(Ŝ | θ, n), n under one integral where noise is wide."""
+        if n.size <= FEW or not self.weights(row, n).wide:
+            return self._each(row, theta, n, log_prior)
+        found, share = log_likelihood(Mixture(self.record, theta, n, log_prior, self.weights(row, n)))
+        poor = share < SHARE
+        if poor.any():
+            found[poor] = self._each(row, theta[poor], n, log_prior)
+        return found
+
+    def _each(self, row: Floats, theta: Floats, n: Floats, log_prior: Floats) -> Floats:
+        """Log Σ_n π(n) p(Ŝ | θ, n), term by term."""
+        found = self._rows(row, np.repeat(theta, n.size), np.tile(n, theta.size))
+        return np.asarray(np.logaddexp.reduce(found.reshape(theta.size, n.size) + log_prior, axis=1))
+
+    @property
+    def _span(self) -> int:
+        return self.model.lattice.high - self.model.lattice.low
+
+    def _rows(self, row: Floats, theta: Floats, n: Floats) -> Floats:
+        """Log Σ_s p(s | θ, n) p(Ŝ | s), θ and n in rows."""
+        parts = np.array_split(np.arange(theta.size), max(1, -(-theta.size // ROWS)))
+        return np.concatenate([self._computed(row, theta[part], n[part]) for part in parts])
+
+    def _computed(self, row: Floats, theta: Floats, n: Floats) -> Floats:
+        weights = self.weights(row, n)
+        empty = n == 0
+        found = weights.log(np.zeros((n.size, 1)))[:, 0]
+        if not empty.all():
+            line = Line(self.record, theta, n * self.record.copies, weights)
+            found[~empty] = log_likelihood(line.take(~empty))[0]
+        return found
+
+    def weights(self, row: Floats, n: Floats) -> Weights:
+        """Of Σ(q − low) in integers of q, for every n; if joint, S − n·low and n·high − S were noised."""
+        unit = self.record.unit
+        if self.joint:
+            centres = np.stack([np.full(n.size, row[0]), n * self._span - row[1]], axis=1)
+        else:
+            centres = (row[0] - n * self.model.lattice.low)[:, None]
+        return Weights(self.noise, unit, np.sort(centres, axis=1) / unit)
+
+    def weights_of(self, noisy: Floats) -> Weights:
+        """Of many releases of one sum, n public."""
+        return Weights(
+            self.noise,
+            self.record.unit,
+            (noisy[:, None] - (self.n or 0) * self.model.lattice.low) / self.record.unit,
+        )

@@ -1,0 +1,132 @@
+"""How likely each sum j makes what was released, and the transform Σ_j w(j) e^{−zj} of that, in closed form.
+
+One observation is a noisy sum; two are the noisy pair that hides n: w is the product of their densities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, final
+
+import numpy as np
+
+from discreet.posteriors.scalar.transforms import log_geometric, log_levels, log_sum
+
+if TYPE_CHECKING:
+    from discreet.families.family import Floats
+    from discreet.posteriors.noise_law import NoiseLaw
+    from discreet.posteriors.scalar.transforms import Complexes
+
+NARROW = 3.0  # Σ_j exp(−(j−ξ)²/2ς²) e^{−zj} is an integral to e^{−44} from here on (Poisson summation)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Rows of sorted centres ξ, in units of j, each noised alike: w(j) = Π_k p(unit·(ξ_k − j))."""
+
+    noise: NoiseLaw
+    unit: int
+    centres: Floats  # (rows, observations)
+
+    def take(self, rows: Any) -> Self:  # noqa: ANN401 - any index of rows
+        return replace(self, centres=self.centres[rows])
+
+    @property
+    def scale(self) -> float:
+        """Of the noise, in units of j."""
+        return self.noise.scale / self.unit
+
+    @cached_property
+    def spread(self) -> float:
+        """Deviation of the weights, a density of j, if the observations agree."""
+        return float(self.noise.variance**0.5 / self.unit / self.centres.shape[1] ** 0.5)
+
+    @property
+    def wide(self) -> bool:
+        """Whether the weights have a transform in closed form."""
+        return self.noise.laplacian or self.scale / self.centres.shape[1] ** 0.5 >= NARROW
+
+    def log(self, j: Floats) -> Floats:
+        """Log w(j) for rows of j."""
+        gaps = self.unit * (self.centres[:, :, None] - j[:, None, :])
+        return np.asarray(self.noise.log_density(gaps).sum(axis=1))
+
+    def strip(self, most: Floats) -> tuple[Floats, Floats]:
+        """Between which tilts the least of ln E e^{zJ} + ln ŵ(z) lies, for 0 ≤ J ≤ most."""
+        rows, k = self.centres.shape
+        if self.noise.laplacian:
+            edge = np.full(rows, k / self.scale)
+            return -edge, edge
+        middle, variance = self.centres.mean(axis=1), self.scale**2 / k
+        return (middle - most - 1) / variance, (middle + 1) / variance
+
+    def log_transform(self, z: Complexes) -> Complexes:
+        """Log Σ_j w(j) e^{−zj}."""
+        constant = self.centres.shape[1] * self.noise.log_normaliser
+        return np.asarray((self._laplace(z) if self.noise.laplacian else self._gauss(z)) - constant)
+
+    def _laplace(self, z: Complexes) -> Complexes:
+        """Two geometric tails and, between two centres, a stretch where w does not change."""
+        rate = self.centres.shape[1] / self.scale
+        first, last = np.floor(self.centres[:, :1]), np.floor(self.centres[:, -1:])
+
+        def energy(j: Floats) -> Floats:
+            return np.asarray(-np.abs(self.centres - j).sum(axis=1, keepdims=True) / self.scale)
+
+        left = energy(first) - z * first - np.log(-np.expm1(z - rate))
+        right = energy(last + 1) - z * (last + 1) - np.log(-np.expm1(-z - rate))
+        if self.centres.shape[1] == 1:
+            return log_sum(left, right)
+        flat = (self.centres[:, :1] - self.centres[:, -1:]) / self.scale
+        return log_sum(left, flat - z * (first + 1) + log_geometric(-z, last - first), right)
+
+    def log_mixture(self, growth: Complexes, log_prior: Floats, z: Complexes) -> Complexes:
+        """Log Σ_m π_m exp(g_m) Σ_j w_m(j) e^{−zj} over this table's rows m: growth is (rows of z, m, points).
+
+        Only where `wide`. As `log_transform`, with what does not depend on m taken out of the sum.
+        """
+        if not self.noise.laplacian:
+            return self._mixed_gauss(growth + log_prior[:, None], z)
+        first, last = np.floor(self.centres[:, 0]), np.floor(self.centres[:, 1])
+        rate, least = 2 / self.scale, 1e-6 / (float((last - first).max()) + 1)
+        near = np.abs(z) < least
+        flat = (self.centres[:, 0] - self.centres[:, 1]) / self.scale
+        short, over = (
+            np.exp(-rate * gap) for gap in (self.centres[:, 0] - first, last + 1 - self.centres[:, 1])
+        )
+        growth = growth + (flat + log_prior)[:, None]
+        down, up = growth - z[:, None] * first[:, None], growth - z[:, None] * (last + 1)[:, None]
+        top = np.maximum(down.real, up.real).max(axis=1, keepdims=True)
+        down, up = np.exp(down - top), np.exp(up - top)
+        stretch = (down.sum(axis=1) * np.exp(-z) - up.sum(axis=1)) / -np.expm1(-np.where(near, 1.0, z))
+        stretch = np.where(near, ((last - first)[:, None] * down).sum(axis=1), stretch)
+        total = (short[:, None] * down).sum(axis=1) / -np.expm1(z - rate) + (over[:, None] * up).sum(
+            axis=1
+        ) / -np.expm1(-z - rate)
+        total += stretch
+        with np.errstate(divide="ignore"):
+            return np.asarray(top[:, 0] + np.log(total) - 2 * self.noise.log_normaliser)
+
+    def _mixed_gauss(self, growth: Complexes, z: Complexes) -> Complexes:
+        middle = self.centres.mean(axis=1)
+        apart = -((self.centres - middle[:, None]) ** 2).sum(axis=1) / (2 * self.scale**2)
+        terms = growth + apart[:, None] - z[:, None] * middle[:, None]
+        top = terms.real.max(axis=1, keepdims=True)
+        s = self.scale / self.centres.shape[1] ** 0.5
+        with np.errstate(divide="ignore"):
+            total = np.log(np.exp(terms - top).sum(axis=1)) + np.log(s * np.sqrt(2 * np.pi))
+        return np.asarray(top[:, 0] + total + s**2 * z**2 / 2 - 2 * self.noise.log_normaliser)
+
+    def _gauss(self, z: Complexes) -> Complexes:
+        """One Gaussian, whatever the number of centres; summed where it is narrower than three levels."""
+        middle = self.centres.mean(axis=1, keepdims=True)
+        apart = -((self.centres - middle) ** 2).sum(axis=1, keepdims=True) / (2 * self.scale**2)
+        s = self.scale / self.centres.shape[1] ** 0.5
+        if self.wide:
+            return np.asarray(apart + np.log(s * np.sqrt(2 * np.pi)) - z * middle + s**2 * z**2 / 2)
+        reach = int(np.ceil(9 * s)) + 1
+        first = np.rint(middle[:, 0] - s**2 * z[:, 0].real) - reach
+        levels = first[:, None] + np.arange(2 * reach + 1)
+        return np.asarray(apart + log_levels(-((levels - middle) ** 2) / (2 * s**2), first, -z))

@@ -1,0 +1,281 @@
+"""The certificate: one dict for a program and, in words, for the people who sign. Numbers are rounded up."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.privacy.guarantee import Guarantee, NotProved
+from discreet.privacy.json import to_json
+from discreet.privacy.odds import loss_bound, sure_after
+from discreet.privacy.words import in_words
+from discreet.release.certificate_text import certificate_text
+from discreet.release.json import digest, model_to_json, release_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.privacy.arithmetic.ball import Exact
+    from discreet.release.release import Release
+
+__all__ = ["certificate", "certificate_text", "in_words"]
+
+Json = dict[str, Any]
+
+FORMAT = "discreet-certificate/1"
+DELTAS = (1e-5, 1e-6, 1e-9)
+ORDERS = (2.0, 4.0, 8.0, 32.0)
+PRIORS = (0.5, 0.1, 0.01)
+FAILURE = 1e-6  # of the plain-language odds, where the promise is not pure
+
+VERIFIED = (
+    "every number above is a double rounded up, from ball arithmetic (arb), rationals, or sums of doubles "
+    "whose rounding is counted, and the calibration was accepted only after its own guarantee was proved to "
+    "imply the target"
+)
+DRAWN = (
+    "draws are exact on a public grid; floating-point rounding is part of the proof, not an exception to it"
+)
+NOT_COVERED = (
+    "how long the computation took, memory, disk and network traffic, and other side channels",
+    "whoever can read the table itself, the machine it was computed on, or its core dumps",
+    "other releases about the same people: their costs add up in the ledger, which this receipt belongs to",
+    (
+        "what the result says about people in general: a true statement about a group may be guessed of a "
+        "member whether or not that member's data were used"
+    ),
+    "whether the declared schema, bounds and model describe the data well",
+)
+ABOUT = {
+    "value": "are in group A",
+    "membership": "are in the table at all",
+    "profile": "have one profile and not its neighbour",
+}
+SEEDED = (
+    "NOT PRIVATE: the randomness came from a public seed (tests and demonstrations only); whoever knows the "
+    "seed can subtract the noise, so none of the promises here protects anybody"
+)
+
+
+def certificate(release: Release) -> Json:
+    """Say what is protected, promised, assumed public, proved and not covered."""
+    return {
+        "format": FORMAT,
+        "private": not release.seeded,
+        "warnings": [SEEDED] if release.seeded else [],
+        "protected": _protected(release),
+        "promised": _promised(release),
+        "assumed_public": _assumed(release),
+        "mechanism": {
+            "name": release.mechanism,
+            "parameters": dict(release.parameters),
+            "model": model_to_json(release.model),
+            "theorem": release.theorem,
+        },
+        "verification": {
+            "arithmetic": VERIFIED,
+            "sampling": DRAWN,
+            "audit": audits(release),
+            "audit_command": f"discreet audit {release.mechanism}",
+        },
+        "not_covered": [*NOT_COVERED, *([SEEDED] if release.seeded else [])],
+        "receipt": release.receipt.to_json(),
+        "schema": {
+            "sha256": release.schema_hash,
+            "columns": list(release.columns),
+            "declared": release.schema,
+        },
+        "software": {"name": "discreet", "version": release.version},
+        "created": release.created,
+        "release": {"sha256": digest(release_to_json(release))},
+    }
+
+
+# ── parts ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _protected(release: Release) -> Json:
+    k, relation = release.rows_per_unit, release.relation
+    bound = f", with at most {k} rows" if k > 1 else ""
+    who = f"each value of {release.unit!r}{bound}: its rows" if release.unit else "each row: it"
+    if relation.value == "profile":
+        meaning = (
+            f"each observation may come from a neighbour's profile, {relation.name}; nothing else is hidden"
+        )
+    elif relation.replaces:
+        meaning = f"{who} may be replaced by any other; the number of rows is public"
+    else:
+        meaning = f"{who} may be added or removed; the number of rows is private"
+    return {
+        "unit": release.unit,
+        "relation": release.relation.to_json(),
+        "rows_per_unit": k,
+        "number_of_records": release.n,
+        "meaning": meaning,
+    }
+
+
+def _promised(release: Release) -> Json:
+    own, target = release.guarantee, release.target
+    deltas: dict[float, Exact] = {**{d: d for d in DELTAS}, **_own_delta(target)}
+    return {
+        "guarantee": to_json(own),
+        "guarantee_words": in_words(own),
+        "target": to_json(target),
+        "target_words": in_words(target),
+        "pure_epsilon": _least(release, lambda g: g.epsilon(0)),
+        "epsilon_at_delta": [
+            {"delta": d, "epsilon": _least(release, lambda g, d=d: g.epsilon(deltas[d]))}  # type: ignore[misc]
+            for d in sorted(deltas, reverse=True)
+        ],
+        "renyi": [
+            {"order": a, "epsilon": _least(release, lambda g, a=a: g.renyi(a))}  # type: ignore[misc]
+            for a in ORDERS
+        ],
+        "renyi_order_limit": _number(max(own.order_limit, target.order_limit)),
+        "zcdp_rho": _least(release, lambda g: g.zcdp_bound),
+        "gdp_mu": _least(release, lambda g: g.gdp_bound),
+        "odds": odds(release),
+    }
+
+
+def _own_delta(target: Guarantee) -> dict[float, Exact]:
+    """δ of an (ε, δ) target by its double, to ask at exactly it: a double below it costs more ε."""
+    slack = target.disclosure()[0]
+    return {float(slack): slack} if 0 < slack < 1 else {}
+
+
+def _least(release: Release, ask: Callable[[Guarantee], float]) -> float | None:
+    """Both the mechanism's own promise and the target hold; the better answer counts."""
+    return _number(min(ask(release.guarantee), ask(release.target)))
+
+
+def _number(x: float) -> float | None:
+    return None if x == math.inf else x
+
+
+def odds(release: Release) -> list[Json]:
+    """How sure somebody who knows everything else can become, by prior; see privacy.odds."""
+    question = {"substitute": "value", "add_remove": "membership"}.get(release.relation.value, "profile")
+    asked = [(question, release.guarantee, release.target)]
+    if question == "membership":
+        try:
+            both = ("value", release.guarantee.as_substitute(), release.target.as_substitute())
+        except NotProved:  # a group of two is beyond what the guarantee reaches
+            pass
+        else:
+            asked.append(both)
+    return [row for question, own, target in asked for row in _rows(question, own, target)]
+
+
+def _rows(question: str, own: Guarantee, target: Guarantee) -> list[Json]:
+    loss, failure = _surest(own, target)
+    return [
+        {
+            "question": question,
+            "before": prior,
+            "after_at_most": sure_after(prior, loss),
+            "except_with_probability": failure,
+            "loss": _number(loss),
+            "words": _odds_words(question, prior, sure_after(prior, loss), failure),
+        }
+        for prior in PRIORS
+    ]
+
+
+def _surest(own: Guarantee, target: Guarantee) -> tuple[float, float]:
+    """Bound the loss, and say how likely the bound fails: never, where possible; else FAILURE; else 4δ."""
+    slack = max(float(g.disclosure()[0]) for g in (own, target))
+    failures = (0.0, FAILURE, min(4 * slack, 0.5))
+    bounds = ((min(loss_bound(own, f), loss_bound(target, f)), f) for f in failures)
+    return next((pair for pair in bounds if pair[0] < math.inf), (math.inf, 0.0))
+
+
+def _odds_words(question: str, before: float, after: float, failure: float) -> str:
+    about = ABOUT[question]
+    rider = f", except with probability {failure:g} over the noise" if failure else ""
+    return (
+        f"an adversary who is {before * 100:g} % sure that you {about} before can be at most "
+        f"{_percent(after)} sure after seeing this release, even knowing every other row{rider}"
+    )
+
+
+def _percent(p: float) -> str:
+    """Round up at two decimals, so that no certainty looks smaller than it is."""
+    return f"{math.ceil(Fraction(p) * 10_000) / 100:g} %"
+
+
+def _assumed(release: Release) -> list[str]:
+    size = f"the number of records, {release.n}" if release.n is not None else None
+    bound = f"the bound of {release.rows_per_unit} rows for each {release.unit!r}" if release.unit else None
+    chosen = f"the selection: {release.selection}" if release.selection else None
+    return [
+        said
+        for said in (
+            "the schema: columns, categories, bounds and grids, declared and never read from the data",
+            _model(release.model),
+            "the mechanism, its parameters and the target, chosen without looking at the data",
+            size,
+            bound,
+            chosen,
+            "that this release was made, when, and what was charged for it",
+        )
+        if said is not None
+    ]
+
+
+@singledispatch
+def _model(model: object) -> str:
+    del model
+    return "the model and its prior"
+
+
+@_model.register
+def _(model: GeneralizedLinear) -> str:
+    return (
+        f"the model and its prior: the norm {float(model.norm):g}, to which longer rows are scaled down, and "
+        f"the guess {float(model.radius):g} of the length of the weights, neither read from the data"
+    )
+
+
+def audits(release: Release) -> list[str]:
+    """Name the audit cases that attack this mechanism; `discreet audit` runs them."""
+    further = _FURTHER.get((release.mechanism, release.relation.value), [])
+    if release.mechanism in _OWN:
+        return [release.mechanism, *further]
+    named = dict(release.parameters)
+    detail = str(named["noise"]) if "noise" in named else _AUDITED.get(release.model.name)
+    first = [f"{release.mechanism}/{detail}"] if detail else []
+    return [name for name in first if name not in _NOT_AUDITED] + further
+
+
+_AUDITED = {
+    "beta_bernoulli": "beta",
+    "beta_binomial": "binomial",
+    "beta_geometric": "geometric",
+    "dirichlet_categorical": "dirichlet",
+    "dirichlet_multinomial": "dirichlet",
+    "gamma_poisson": "gamma_poisson",
+    "gamma_exponential": "gamma_exponential",
+    "normal_mean": "normal_mean",
+}
+_OWN = {  # their case bears their name
+    "direct_regression",
+    "diffused_regression",
+    "concentrated_regression",
+    "tuned_regression",
+    "one_regression_sample",
+    "objective_perturbation",
+    "polynomial_statistics",
+}
+_NOT_AUDITED = {"one_posterior_sample/binomial"}
+_FURTHER = {
+    ("direct", "add_remove"): ["direct/add_remove"],
+    ("noisy_statistics", "add_remove"): ["noisy_statistics/add_remove"],
+    ("noisy_counts", "add_remove"): ["noisy_counts/add_remove"],
+    ("objective_perturbation", "substitute"): ["objective_perturbation/substitute"],
+    ("polynomial_statistics", "substitute"): ["polynomial_statistics/substitute"],
+}

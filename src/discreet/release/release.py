@@ -1,0 +1,154 @@
+"""What left the building: a value, what was promised for it, and where it came from. All of it is public."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, final
+
+from discreet.posteriors.inference_data import PUBLIC_SEED
+from discreet.posteriors.read import posterior, reading_of
+from discreet.release.certificate import certificate, in_words
+from discreet.release.folder import (
+    BrokenRelease,
+    explained,
+    read_record,
+    write_record,
+    write_rest,
+)
+from discreet.release.json import canonical, release_arguments, release_to_json
+from discreet.sampling.source import SeededSource
+from discreet.shown import visible
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.regression.noisy_moments import NoisyMoments
+    from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+    from discreet.posteriors.draws import Draws
+    from discreet.privacy.guarantee import Guarantee, Relation
+    from discreet.release.receipt import Receipt
+    from discreet.report import LedgerView
+    from discreet.sampling.source import Source
+
+__all__ = ["BrokenRelease", "Release"]
+
+
+@final
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Release:
+    """A frozen record. Everything that is read from it is post-processing and costs nothing."""
+
+    value: NoisyRelease | NoisyCells | PerturbedFit | NoisyMoments | Draws
+    model: Any  # the prior: a Family, a CountModel or a GeneralizedLinear
+    mechanism: str
+    parameters: tuple[tuple[str, Any], ...]  # the knobs, as JSON values, by name
+    theorem: str
+    guarantee: Guarantee  # of all rows of one unit
+    target: Guarantee  # what was asked for; the calibration proved it
+    n: int | None  # public, or None where it is private
+    unit: str | None  # the column that names the unit; None: each row is one
+    rows_per_unit: int
+    columns: tuple[str, ...]
+    selection: str | None  # public words for filters and derived columns
+    schema_hash: str
+    schema_text: str = field(repr=False)  # canonical JSON
+    version: str
+    created: str
+    receipt: Receipt
+    seeded: bool  # drawn from a public seed, hence not private
+
+    @property
+    def relation(self) -> Relation:
+        return self.guarantee.relation
+
+    @property
+    def schema(self) -> Any:  # noqa: ANN401 - plain JSON
+        return json.loads(self.schema_text)
+
+    def __repr__(self) -> str:
+        what = f"{self.mechanism} of {', '.join(self.columns)}, {self.model!r}"
+        seeded = ", SEEDED: not private" if self.seeded else ""
+        return f"Release({visible(what)}, {in_words(self.guarantee)}, receipt {self.receipt.id}{seeded})"
+
+    # ── reading ─────────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def posterior(self) -> Any:  # noqa: ANN401 - NoiseAware, a model's posterior, or Draws
+        """The noise-aware posterior, or the draws that were released; `reading` says which. Computed once."""
+        return posterior(self.value)
+
+    @property
+    def reading(self) -> str:
+        """How `posterior` reads the release: noise_aware, or draws; see `read` for the others."""
+        return reading_of(self.value)
+
+    def read(
+        self,
+        *,
+        model: Any | None = None,  # noqa: ANN401 - a prior of the same kind
+        reading: str | None = None,
+        **options: Any,  # noqa: ANN401 - the reading's own, such as design= or plan=
+    ) -> Any:  # noqa: ANN401
+        """Read again, under another prior of the same family and bounds or in another named way; free.
+
+        reading="naive" takes the noisy statistic for the exact one, and gives a member of the family.
+        """
+        return posterior(self.value, model=model, reading=reading or self.reading, **options)
+
+    def public_draws(self, size: int) -> Any:  # noqa: ANN401 - an array of θ
+        """`size` draws of the posterior from a fixed seed: what is public already needs no secret bits."""
+        return self.posterior.sample(size, SeededSource(PUBLIC_SEED))
+
+    def to_inference_data(self, *, draws: int = 1000, source: Source | None = None) -> Any:  # noqa: ANN401
+        """Prior and posterior as ArviZ InferenceData; needs the arviz extra."""
+        from discreet.posteriors.inference_data import inference_data  # noqa: PLC0415 - loads arviz
+
+        facts = {
+            "discreet_version": self.version,
+            "mechanism": self.mechanism,
+            "guarantee": in_words(self.guarantee),
+            "receipt": self.receipt.id,
+            "seeded": str(self.seeded),
+            "reading": self.reading,
+        }
+        return inference_data(self.posterior, self.model, draws=draws, source=source, facts=facts)
+
+    @property
+    def body(self) -> bytes:
+        """All of it in one text, as the ledger keeps it: `ledger.verify(release)` compares every byte."""
+        return canonical(release_to_json(self)).encode()
+
+    def certificate(self) -> dict[str, Any]:
+        """Say what is protected, promised, assumed, proved and not covered, as plain JSON."""
+        return certificate(self)
+
+    # ── files ───────────────────────────────────────────────────────────────────────────────────────
+
+    def save(self, folder: str | Path, *, draws: int = 1000, ledger_view: LedgerView | None = None) -> Path:
+        """Write a new folder: first the record, whole or not at all, then the rest; draws=0: no posterior.nc.
+
+        What cannot be made of the rest is left out with a warning, and the record names what is there.
+        `ledger_view`, what was spent and what remains, goes onto the report and nowhere else.
+        """
+        if draws:
+            from discreet.posteriors.inference_data import available  # noqa: PLC0415 - loads arviz
+
+            available()
+        target = write_record(self, folder)
+        write_rest(self, target, draws=draws, ledger_view=ledger_view)
+        return target
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a saved release and verify that its files belong together; hashes find accidents, not forgers.
+
+        Somebody who changes every file alike is found out by the ledger alone: verify(release), and for the
+        certificate too `discreet ledger verify --release`.
+        """
+        home = Path(folder)
+        released = read_record(home)
+        with explained(home, released):
+            return cls(**release_arguments(released))

@@ -1,0 +1,334 @@
+"""Derived columns and filters: a closed set of per-row operations on clean values, with known bounds."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.families.family import double_above
+from discreet.tables.derived.demands import finite, literal, range_of, refuse_no_number, refuse_no_truth
+from discreet.tables.schema import Binary, Bounded, Categorical, Categories, Count, Kind, Scalar, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Cells = Mapping[str, Any]  # name → the clean Ibis value: boolean, code, whole number or double
+
+TINY = 2.0**-500  # smaller numbers count as 0 under an affine map, where some engines refuse an underflow
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Expression(ABC):
+    """A function of one row. Never NULL or NaN, because it reads columns as the schema declares them."""
+
+    @abstractmethod
+    def names(self) -> frozenset[str]:
+        """Return the columns that it reads."""
+
+    @abstractmethod
+    def kind(self, schema: Schema) -> Kind:
+        """Declare the result from the declarations of the columns; refuse what has no meaning."""
+
+    @abstractmethod
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401 - an Ibis value, untyped
+        """Build the engine's expression."""
+
+    def __ge__(self, other: Scalar) -> Expression:
+        return Compare(self, ">=", other)
+
+    def __gt__(self, other: Scalar) -> Expression:
+        return Compare(self, ">", other)
+
+    def __le__(self, other: Scalar) -> Expression:
+        return Compare(self, "<=", other)
+
+    def __lt__(self, other: Scalar) -> Expression:
+        return Compare(self, "<", other)
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]  # a predicate, as elsewhere
+        return Compare(self, "==", other)  # type: ignore[arg-type]
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return Compare(self, "!=", other)  # type: ignore[arg-type]
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        from discreet.tables.derived.written import written  # noqa: PLC0415 - texts stand on expressions
+
+        return written(self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a column is no single truth; combine predicates with &, | and ~")
+
+    def between(self, lower: float, upper: float) -> Expression:
+        """Both ends included."""
+        return (self >= lower) & (self <= upper)
+
+    def isin(self, levels: Sequence[Scalar]) -> Expression:
+        if isinstance(levels, str | bytes) or not len(levels):
+            raise TypeError("isin takes a list of at least one level")
+        return self == levels[0] if len(levels) == 1 else Among(self, tuple(levels))
+
+    def cut(self, edges: Sequence[float]) -> Expression:
+        """Category k where edges[k−1] ≤ x < edges[k]."""
+        return Cut(self, tuple(edges))
+
+    def __and__(self, other: Expression) -> Expression:
+        return Both(self, other)
+
+    def __or__(self, other: Expression) -> Expression:
+        return ~(~self & ~other)
+
+    def __invert__(self) -> Expression:
+        return Not(self)
+
+    def __mul__(self, factor: float) -> Expression:
+        return Affine(self, factor, 0.0)
+
+    def __add__(self, term: float) -> Expression:
+        return Affine(self, 1.0, term)
+
+    def __sub__(self, term: float) -> Expression:
+        return Affine(self, 1.0, -term)
+
+    def __neg__(self) -> Expression:
+        return Affine(self, -1.0, 0.0)
+
+    __rmul__, __radd__ = __mul__, __add__
+
+    def __rsub__(self, term: float) -> Expression:
+        return Affine(self, -1.0, term)
+
+    def __truediv__(self, divisor: float) -> Expression:
+        return Affine(self, 1.0 / divisor, 0.0)
+
+
+def col(name: str) -> Expression:
+    """Return the column of that name, as the schema declares it."""
+    return Column(name)
+
+
+def constant(value: float) -> Expression:
+    """Return the same number in every row, such as the 1 of an intercept."""
+    return Constant(value)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Column(Expression):
+    """A declared or derived column."""
+
+    name: str
+
+    def names(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+    def kind(self, schema: Schema) -> Kind:
+        return schema[self.name]
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401, ARG002
+        return cells[self.name]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Constant(Expression):
+    """A public number."""
+
+    number: float
+
+    def __post_init__(self) -> None:
+        finite(self.number)
+
+    def names(self) -> frozenset[str]:
+        return frozenset()
+
+    def kind(self, schema: Schema) -> Kind:  # noqa: ARG002
+        return Bounded(min(0.0, self.number), max(0.0, self.number) or 1.0)
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401, ARG002
+        return literal(self.number)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Compare(Expression):
+    """Column against public constant. Categories and truths are only equal or not."""
+
+    inner: Expression
+    sign: str
+    constant: Scalar
+
+    def names(self) -> frozenset[str]:
+        return self.inner.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        self._against(schema)
+        return Binary()
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        return COMPARISONS[self.sign](_comparable(self.inner, cells, schema), self._against(schema))
+
+    def _against(self, schema: Schema) -> Any:  # noqa: ANN401
+        kind = self.inner.kind(schema)
+        if self.sign not in {"==", "!="} and not isinstance(kind, Bounded | Count):
+            raise TypeError(f"{self.sign} needs numbers; this column is {kind.kind}: use == or isin")
+        return _level(self.constant, kind)
+
+
+def _comparable(inner: Expression, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+    """Return the clean value of a column, numbers as doubles."""
+    x = inner.value(cells, schema)
+    return x.cast("float64") if isinstance(inner.kind(schema), Bounded | Count) else x
+
+
+def _level(constant: Scalar, kind: Kind) -> Any:  # noqa: ANN401
+    """Return what a clean value of that kind is compared with."""
+    if isinstance(kind, Categorical):
+        return kind.code(constant)
+    if isinstance(kind, Binary):
+        if constant not in {True, False}:
+            raise ValueError(f"a binary column equals True or False, got {constant!r}")
+        return bool(constant)
+    return literal(finite(constant))
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Among(Expression):
+    """Equal to one of several levels: the column is read, and recoded, once for all of them."""
+
+    inner: Expression
+    levels: tuple[Scalar, ...]
+
+    def names(self) -> frozenset[str]:
+        return self.inner.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        self._known(schema)
+        return Binary()
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        x, levels = _comparable(self.inner, cells, schema), self._known(schema)
+        if isinstance(self.inner.kind(schema), Binary):  # Ibis writes (a | b).isin(…) without the brackets
+            return reduce(operator.or_, [x == level for level in levels])
+        return x.isin(levels)
+
+    def _known(self, schema: Schema) -> list[Any]:
+        kind = self.inner.kind(schema)
+        return [_level(level, kind) for level in self.levels]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Cut(Expression):
+    """Σ_k [x ≥ edge_k], a code from 0 to the number of edges."""
+
+    inner: Expression
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.edges or any(not a < b for a, b in zip(self.edges, self.edges[1:], strict=False)):
+            raise ValueError(f"edges must be public numbers in rising order, got {list(self.edges)}")
+        for edge in self.edges:
+            finite(edge)
+
+    def names(self) -> frozenset[str]:
+        return self.inner.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        refuse_no_number(self.inner.kind(schema), "cut")
+        first, last = f"below {self.edges[0]}", f"from {self.edges[-1]}"
+        middle = (f"{a} to {b}" for a, b in zip(self.edges, self.edges[1:], strict=False))
+        levels = (first, *middle, last)
+        return Categories(levels, unknown=last)
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        x = self.inner.value(cells, schema).cast("float64")
+        first, *others = ((x >= literal(edge)).ifelse(1, 0) for edge in self.edges)
+        return sum(others, first).cast("int32")
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Affine(Expression):
+    """slope·x + shift, clipped to what the bounds of x allow."""
+
+    inner: Expression
+    slope: float
+    shift: float
+
+    def __post_init__(self) -> None:
+        if finite(self.slope) == 0:
+            raise ValueError("slope must not be 0; use constant(…) for the same number in every row")
+        finite(self.shift)
+
+    def names(self) -> frozenset[str]:
+        return self.inner.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        low, high = range_of(self.inner.kind(schema))
+        slope, shift = Fraction(self.slope), Fraction(self.shift)
+        ends = sorted((slope * Fraction(low) + shift, slope * Fraction(high) + shift))
+        return Bounded(-double_above(-ends[0]), double_above(ends[1]))
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        kind = self.kind(schema)
+        assert isinstance(kind, Bounded)  # noqa: S101 - for the type checker
+        x = self.inner.value(cells, schema).cast("float64")
+        low, high = literal(kind.lower), literal(kind.upper)
+        y = x.between(literal(-TINY), literal(TINY)).ifelse(literal(0), x) * literal(self.slope) + literal(
+            self.shift
+        )
+        return (y < low).ifelse(low, (y > high).ifelse(high, y))
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Both(Expression):
+    """And."""
+
+    left: Expression
+    right: Expression
+
+    def names(self) -> frozenset[str]:
+        return self.left.names() | self.right.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        refuse_no_truth(self.left.kind(schema))
+        refuse_no_truth(self.right.kind(schema))
+        return Binary()
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        return self.left.value(cells, schema) & self.right.value(cells, schema)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Not(Expression):
+    """Not."""
+
+    inner: Expression
+
+    def names(self) -> frozenset[str]:
+        return self.inner.names()
+
+    def kind(self, schema: Schema) -> Kind:
+        refuse_no_truth(self.inner.kind(schema))
+        return Binary()
+
+    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+        return ~self.inner.value(cells, schema)
