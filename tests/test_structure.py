@@ -12,8 +12,6 @@ import discreet
 SRC = Path(discreet.__file__).parent
 # What each layer may import of the others. Mathematics from nothing; nothing from what is right of it.
 LAYERS = {
-    # searches and solvers over plain numbers
-    "numerics": set(),
     "privacy": set(),
     "sampling": {"privacy"},
     "families": {"privacy", "sampling"},
@@ -133,3 +131,10 @@ def test_the_type_stub_names_what_the_package_exports():
         for alias in node.names
     }
     assert named == set(discreet.__all__)
+
+
+def test_no_function_is_called_underscore():
+    """A traceback shows the name and nothing else."""
+    for path in SRC.rglob("*.py"):
+        names = {n.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef)}
+        assert "_" not in names, path

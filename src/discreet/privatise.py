@@ -98,13 +98,13 @@ def homes(model: object) -> Mapping[str, str]:
 
 
 @homes.register(CountModel)
-def _(model: CountModel) -> Mapping[str, str]:
+def _homes_count_model(model: CountModel) -> Mapping[str, str]:
     del model
     return {name: name for name in OF_COUNTS}
 
 
 @homes.register(GeneralizedLinear)
-def _(model: GeneralizedLinear) -> Mapping[str, str]:
+def _homes_generalized_linear(model: GeneralizedLinear) -> Mapping[str, str]:
     del model
     return OF_REGRESSIONS
 

@@ -25,7 +25,10 @@ from discreet.tables.schema import Binary, Schema
 PRICE = Fraction(1, 1000)
 CROWD = 8
 HOME = Path(dc.__file__).parent
-LINE = {str(HOME / name) for name in ("privatise.py", "receipts.py", "release.py", "release_files.py")}
+LINE = {
+    str(HOME / name)
+    for name in ("privatise.py", *(f"release/{n}.py" for n in ("receipt", "release", "folder")))
+}
 LINE |= {str(path) for folder in ("line", "ledger") for path in (HOME / folder).glob("*.py")}
 LINE |= {str(Path(__file__))}  # read and draw, below
 line = importlib.import_module("discreet.privatise")

@@ -16,7 +16,7 @@ from discreet.families.registry import EXAMPLES, FAMILIES
 
 
 def _classes():
-    for module in pkgutil.iter_modules(discreet.families.__path__, "discreet.families."):
+    for module in pkgutil.walk_packages(discreet.families.__path__, "discreet.families."):
         for _, thing in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if issubclass(thing, Family) and thing.__module__ == module.name:
                 yield thing

@@ -14,7 +14,7 @@ import discreet
 from discreet.posteriors.hidden_markov.chain import Chain
 from discreet.posteriors.hidden_markov.readings import READINGS_OF
 
-INFERENCE = Path(discreet.__file__).parent / "posteriors"
+POSTERIORS = Path(discreet.__file__).parent / "posteriors"
 TESTS = Path(__file__).parents[1]
 
 HMM = "hmm/test_kernels_geweke.py"
@@ -29,20 +29,54 @@ MOMENTS = (
 NORMAL = "noise_aware_normal/test_getting_it_right.py::test_the_kernel_keeps_the_prior"
 RECORDS = "models/test_records_geweke.py::test_the_chain_keeps_the_prior"
 
+HIDDEN = "hidden_markov/kernels"
+COUNTS = ("hidden_markov/exact_counts", f"{HIDDEN}/scores", f"{HIDDEN}/sweeps")
+MOVES = (f"{HIDDEN}/noisy_moves", f"{HIDDEN}/sweeps")
+
 # kernel → the files that draw in it, and the test that would catch a wrong law
 KERNELS = {
-    "network": (("bayes_net_kernel", "bayes_net_exchange"), RECORDS),
-    "mixture": (("mixture_kernel", "bayes_net_kernel", "bayes_net_exchange"), RECORDS),
-    "normal, moments": (("noise_aware_moments_kernel", "noise_aware_augment_kernel"), MOMENTS),
-    "normal, records": (("noise_aware_augment_kernel", "noise_aware_normal_algebra"), NORMAL),
-    "normal, limit": (("noise_aware_normal_kernel", "noise_aware_normal_algebra"), NORMAL),
-    "hmm, ffbs, counts": (("hmm_blocked", "hmm_counts", "hmm_kernels", "hmm_sweeps"), HMM_COUNTS),
-    "hmm, collapsed, counts": (("hmm_collapsed", "hmm_counts", "hmm_kernels", "hmm_sweeps"), HMM_COUNTS),
-    "hmm, ffbs, noise_aware": (("hmm_blocked", "hmm_noise_kernels", "hmm_sweeps"), HMM_NOISE),
-    "hmm, collapsed, noise_aware": (("hmm_collapsed", "hmm_noise_kernels", "hmm_sweeps"), HMM_NOISE),
+    "network": (("network/kernel", "network/exchange_kernel"), RECORDS),
+    "mixture": (("mixture/kernel", "network/kernel", "network/exchange_kernel"), RECORDS),
+    "normal, moments": (("normal/moments_kernel", "normal/augment_kernel"), MOMENTS),
+    "normal, records": (("normal/augment_kernel", "normal/algebra_kernel"), NORMAL),
+    "normal, limit": (("normal/limit_kernel", "normal/algebra_kernel"), NORMAL),
+    "hmm, ffbs, counts": (
+        (
+            "hidden_markov/kernels/path_blocked",
+            "hidden_markov/exact_counts",
+            "hidden_markov/kernels/scores",
+            "hidden_markov/kernels/sweeps",
+        ),
+        HMM_COUNTS,
+    ),
+    "hmm, collapsed, counts": (
+        (
+            "hidden_markov/kernels/path_collapsed",
+            "hidden_markov/exact_counts",
+            "hidden_markov/kernels/scores",
+            "hidden_markov/kernels/sweeps",
+        ),
+        HMM_COUNTS,
+    ),
+    "hmm, ffbs, noise_aware": (
+        (
+            "hidden_markov/kernels/path_blocked",
+            "hidden_markov/kernels/noisy_moves",
+            "hidden_markov/kernels/sweeps",
+        ),
+        HMM_NOISE,
+    ),
+    "hmm, collapsed, noise_aware": (
+        (
+            "hidden_markov/kernels/path_collapsed",
+            "hidden_markov/kernels/noisy_moves",
+            "hidden_markov/kernels/sweeps",
+        ),
+        HMM_NOISE,
+    ),
 }
 # independent draws, no chain: held to enumeration by tests/attacks/test_counts_behind_noise.py
-INDEPENDENT = {"count_kernel"}
+INDEPENDENT = {"counts/kernel"}
 
 
 def draws(path: Path) -> bool:
@@ -57,16 +91,20 @@ def listed() -> set[str]:
 
 
 def test_every_file_that_draws_belongs_to_a_kernel_with_a_joint_test():
-    found = {path.stem for path in INFERENCE.glob("*.py") if draws(path)}
+    found = {
+        path.relative_to(POSTERIORS).with_suffix("").as_posix()
+        for path in POSTERIORS.rglob("*.py")
+        if draws(path)
+    }
     assert found == listed() | INDEPENDENT
 
 
 def test_the_rule_finds_kernels_by_what_they_do():
     """Not by their names: a compiled sweep in a file called otherwise is found, arithmetic is not."""
-    assert draws(INFERENCE / "hmm_blocked.py")
-    assert draws(INFERENCE / "bayes_net_exchange.py")
-    assert not draws(INFERENCE / "hmm_noise.py")
-    assert not draws(INFERENCE / "hmm_posterior.py")
+    assert draws(POSTERIORS / "hidden_markov/kernels/path_blocked.py")
+    assert draws(POSTERIORS / "network/exchange_kernel.py")
+    assert not draws(POSTERIORS / "hidden_markov/noisy_count_law.py")
+    assert not draws(POSTERIORS / "hidden_markov/posterior.py")
 
 
 @pytest.mark.parametrize("name", KERNELS)

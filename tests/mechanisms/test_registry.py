@@ -15,8 +15,8 @@ from discreet.mechanisms.registry import MECHANISMS
 
 
 def concrete_mechanisms():
-    for module in pkgutil.iter_modules(discreet.mechanisms.__path__):
-        loaded = importlib.import_module(f"discreet.mechanisms.{module.name}")
+    for module in pkgutil.walk_packages(discreet.mechanisms.__path__, "discreet.mechanisms."):
+        loaded = importlib.import_module(module.name)
         for _, thing in inspect.getmembers(loaded, inspect.isclass):
             if (
                 issubclass(thing, Mechanism)

@@ -246,7 +246,7 @@ def test_other_mechanisms_are_not_planned():
 # --- layers ------------------------------------------------------------------------------------------------
 def test_planning_reads_no_data_and_spends_nothing():
     forbidden = {"tables", "statistics", "ledger", "privatise", "release"}
-    files = [*(SRC / "planning").glob("*.py")]
+    files = [*(SRC / "planning").rglob("*.py")]
     assert len(files) > 5
     for path in files:
         for node in ast.walk(ast.parse(path.read_text())):

@@ -8,7 +8,9 @@ import pytest
 import discreet
 
 FORBIDDEN = ("discreet.tables", "discreet.statistics", "discreet.ledger", "discreet.privatise")
-PURE = (  # the released values, and nothing that draws
+PURE = (  # the released values and their folders, and nothing that draws
+    "discreet.mechanisms.regression",
+    "discreet.mechanisms.statistics",
     "discreet.mechanisms.statistics.noisy_statistic",
     "discreet.mechanisms.statistics.noisy_tables",
     "discreet.mechanisms.regression.noisy_moments",

@@ -330,7 +330,7 @@ def test_the_true_statistic_and_its_posterior_are_nowhere(release_of):
 
 def test_the_report_imports_nothing_left_of_the_release():
     home = Path(discreet.report.__file__).parent
-    for path in home.glob("*.py"):
+    for path in home.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [a.name for a in node.names] if isinstance(node, ast.Import) else []

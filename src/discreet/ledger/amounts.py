@@ -175,25 +175,25 @@ def _rest(state: Spending) -> Fraction:
 
 
 @largest.register
-def _(budget: PureDP, state: Spending) -> Guarantee | None:
+def _largest_pure_dp(budget: PureDP, state: Spending) -> Guarantee | None:
     rest = _rest(state)
     return PureDP(rest, relation=budget.relation) if rest else None
 
 
 @largest.register
-def _(budget: ZeroCDP, state: Spending) -> Guarantee | None:
+def _largest_zero_cdp(budget: ZeroCDP, state: Spending) -> Guarantee | None:
     rest = _rest(state)
     return ZeroCDP(rest, relation=budget.relation) if rest else None
 
 
 @largest.register
-def _(budget: GaussianDP, state: Spending) -> Guarantee | None:
+def _largest_gaussian_dp(budget: GaussianDP, state: Spending) -> Guarantee | None:
     rest = _rest(state)
     return GaussianDP.from_square(rest, relation=budget.relation) if rest else None
 
 
 @largest.register
-def _(budget: RenyiDP, state: Spending) -> Guarantee | None:
+def _largest_renyi_dp(budget: RenyiDP, state: Spending) -> Guarantee | None:
     """Read the orders one by one: a promise at these points costs each meter at most its rest."""
     orders = [getattr(meter, "order", math.inf) for meter in state.filter.meters]
     left = {order: downward(rest) for order, (_, rest) in zip(orders, state.left(), strict=False)}
@@ -203,7 +203,7 @@ def _(budget: RenyiDP, state: Spending) -> Guarantee | None:
 
 
 @largest.register
-def _(budget: ApproxDP, state: Spending) -> Guarantee | None:
+def _largest_approx_dp(budget: ApproxDP, state: Spending) -> Guarantee | None:
     """Bisect ε of (ε, δ) with all the δ that may still be disclosed: every meter's cost grows with ε."""
     delta = downward(state.filter.slack - state.disclosed)
     low, high = Fraction(0), Fraction(budget.loss)

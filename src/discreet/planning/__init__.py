@@ -158,14 +158,19 @@ def planned(model: object, n: int, target: Guarantee, **options: Any) -> Any:  #
 
 
 @planned.register(GeneralizedLinear)
-def _(model: GeneralizedLinear, n: int, target: Guarantee, **options: Any) -> RegressionPlan:  # noqa: ANN401
+def _planned_generalized_linear(
+    model: GeneralizedLinear,
+    n: int,
+    target: Guarantee,
+    **options: Any,  # noqa: ANN401
+) -> RegressionPlan:
     from discreet.planning.regression.plan import plan_regression  # noqa: PLC0415 - loaded on use
 
     return plan_regression(model, n, target, **options)
 
 
 @planned.register(CountModel)
-def _(model: CountModel, n: int, target: Guarantee, **options: Any) -> CountPlan:  # noqa: ANN401
+def _planned_count_model(model: CountModel, n: int, target: Guarantee, **options: Any) -> CountPlan:  # noqa: ANN401
     from discreet.planning.counts.plan import plan_counts  # noqa: PLC0415 - loaded on use
 
     return plan_counts(model, n, target, **options)

@@ -62,7 +62,7 @@ def readings(
 
 
 @readings.register(BayesianLinearRegression)
-def _(
+def _readings_bayesian_linear_regression(
     model: BayesianLinearRegression, noisy: Floats, mechanism: NoisyStatistics, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """By the reading of many weights, also for few: chains take too long for a plan."""

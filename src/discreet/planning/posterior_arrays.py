@@ -47,14 +47,21 @@ def updated(model: Family, statistics: Floats, n: int, weight: Fraction | int = 
 
 
 @updated.register(ScalarFamily)
-def _(model: ScalarFamily, statistics: Floats, n: int, weight: Fraction | int = 1) -> Floats:
+def _updated_scalar_family(
+    model: ScalarFamily, statistics: Floats, n: int, weight: Fraction | int = 1
+) -> Floats:
     """η is affine in S: what a record at either bound adds settles it."""
     low, high = model.lattice.low, model.lattice.high
     return _between(model, statistics[:, 0] - n * low, n * high - statistics[:, 0], float(weight))
 
 
 @updated.register(DirichletLaw)
-def _(model: DirichletLaw, statistics: Floats, n: int, weight: Fraction | int = 1) -> Floats:  # noqa: ARG001
+def _updated_dirichlet_law(
+    model: DirichletLaw,
+    statistics: Floats,
+    n: int,
+    weight: Fraction | int = 1,  # noqa: ARG001
+) -> Floats:
     return np.asarray(model.natural + float(weight) * statistics)
 
 
@@ -74,7 +81,7 @@ def read(model: Family, noisy: Floats, release: NoisyRelease) -> Floats:
 
 
 @read.register(ScalarFamily)
-def _(model: ScalarFamily, noisy: Floats, release: NoisyRelease) -> Floats:
+def _read_scalar_family(model: ScalarFamily, noisy: Floats, release: NoisyRelease) -> Floats:
     if release.joint or release.n is None:
         clipped = np.maximum(noisy, 0)
         return _between(model, clipped[:, 0], clipped[:, 1], 1.0)
@@ -83,7 +90,7 @@ def _(model: ScalarFamily, noisy: Floats, release: NoisyRelease) -> Floats:
 
 
 @read.register(DirichletLaw)
-def _(model: DirichletLaw, noisy: Floats, release: NoisyRelease) -> Floats:
+def _read_dirichlet_law(model: DirichletLaw, noisy: Floats, release: NoisyRelease) -> Floats:
     if release.joint or release.n is None:
         return np.asarray(model.natural + np.maximum(noisy, 0))
     n = release.n
@@ -99,7 +106,7 @@ def coordinates(model: Family, theta: Floats) -> Floats:
 
 
 @coordinates.register(NormalInverseWishartLaw)
-def _(model: NormalInverseWishartLaw, theta: Floats) -> Floats:
+def _coordinates_normal_inverse_wishart_law(model: NormalInverseWishartLaw, theta: Floats) -> Floats:
     """(μ, diagonal of Σ)."""
     mu, covariance = model.split_parameter(theta)
     return np.concatenate([mu, np.diagonal(covariance, axis1=-2, axis2=-1)], axis=-1)
@@ -122,30 +129,30 @@ def _variance_of(member: Family) -> Floats:
 
 
 @marginals.register(BetaLaw)
-def _(model: BetaLaw, eta: Floats) -> Marginal:
+def _marginals_beta_law(model: BetaLaw, eta: Floats) -> Marginal:
     del model
     return BetaMarginal(eta[:, :1], eta[:, 1:] - eta[:, :1])
 
 
 @marginals.register(GammaLaw)
-def _(model: GammaLaw, eta: Floats) -> Marginal:
+def _marginals_gamma_law(model: GammaLaw, eta: Floats) -> Marginal:
     del model
     return GammaMarginal(eta[:, :1], eta[:, 1:])
 
 
 @marginals.register(NormalMean)
-def _(model: NormalMean, eta: Floats) -> Marginal:
+def _marginals_normal_mean(model: NormalMean, eta: Floats) -> Marginal:
     return NormalMarginal(eta[:, :1] / eta[:, 1:], np.sqrt(float(model.noise) / eta[:, 1:]))
 
 
 @marginals.register(DirichletLaw)
-def _(model: DirichletLaw, eta: Floats) -> Marginal:
+def _marginals_dirichlet_law(model: DirichletLaw, eta: Floats) -> Marginal:
     del model
     return BetaMarginal(eta, eta.sum(axis=1, keepdims=True) - eta)
 
 
 @marginals.register(NormalInverseGammaLaw)
-def _(model: NormalInverseGammaLaw, eta: Floats) -> Marginal:
+def _marginals_normal_inverse_gamma_law(model: NormalInverseGammaLaw, eta: Floats) -> Marginal:
     del model
     first, second, k, twice = (eta[:, i : i + 1] for i in range(4))
     m, a = first / k, twice / 2
@@ -154,7 +161,7 @@ def _(model: NormalInverseGammaLaw, eta: Floats) -> Marginal:
 
 
 @marginals.register(NormalInverseWishartLaw)
-def _(model: NormalInverseWishartLaw, eta: Floats) -> Marginal:
+def _marginals_normal_inverse_wishart_law(model: NormalInverseWishartLaw, eta: Floats) -> Marginal:
     d = model.dimension
     k, nu = eta[:, -2:-1], eta[:, -1:]
     m = eta[:, :d] / k
@@ -165,7 +172,7 @@ def _(model: NormalInverseWishartLaw, eta: Floats) -> Marginal:
 
 
 @marginals.register(RegressionLaw)
-def _(model: RegressionLaw, eta: Floats) -> Marginal:
+def _marginals_regression_law(model: RegressionLaw, eta: Floats) -> Marginal:
     del model
     whole, a = unpack(eta[:, :-1]), eta[:, -1:] / 2
     precision, column = whole[:, :-1, :-1], whole[:, :-1, -1]
@@ -197,50 +204,50 @@ def gradient(model: Family, eta: Floats) -> Floats:
 
 
 @log_partition.register(BetaLaw)
-def _(model: BetaLaw, eta: Floats) -> Floats:
+def _log_partition_beta_law(model: BetaLaw, eta: Floats) -> Floats:
     del model
     return np.asarray(gammaln(eta[:, 0]) + gammaln(eta[:, 1] - eta[:, 0]) - gammaln(eta[:, 1]))
 
 
 @gradient.register(BetaLaw)
-def _(model: BetaLaw, eta: Floats) -> Floats:
+def _gradient_beta_law(model: BetaLaw, eta: Floats) -> Floats:
     del model
     a, total = eta[:, 0], eta[:, 1]
     return np.stack([psi(a) - psi(total - a), psi(total - a) - psi(total)], axis=-1)
 
 
 @log_partition.register(GammaLaw)
-def _(model: GammaLaw, eta: Floats) -> Floats:
+def _log_partition_gamma_law(model: GammaLaw, eta: Floats) -> Floats:
     del model
     return np.asarray(gammaln(eta[:, 0]) - eta[:, 0] * np.log(eta[:, 1]))
 
 
 @gradient.register(GammaLaw)
-def _(model: GammaLaw, eta: Floats) -> Floats:
+def _gradient_gamma_law(model: GammaLaw, eta: Floats) -> Floats:
     del model
     return np.stack([psi(eta[:, 0]) - np.log(eta[:, 1]), -eta[:, 0] / eta[:, 1]], axis=-1)
 
 
 @log_partition.register(NormalMean)
-def _(model: NormalMean, eta: Floats) -> Floats:
+def _log_partition_normal_mean(model: NormalMean, eta: Floats) -> Floats:
     noise = float(model.noise)
     energy = eta[:, 0] ** 2 / (2 * noise * eta[:, 1])
     return np.asarray(energy + 0.5 * np.log(2 * np.pi * noise / eta[:, 1]))
 
 
 @gradient.register(NormalMean)
-def _(model: NormalMean, eta: Floats) -> Floats:
+def _gradient_normal_mean(model: NormalMean, eta: Floats) -> Floats:
     noise, m = float(model.noise), eta[:, 0] / eta[:, 1]
     return np.stack([m / noise, -(m**2 / noise + 1 / eta[:, 1]) / 2], axis=-1)
 
 
 @log_partition.register(DirichletLaw)
-def _(model: DirichletLaw, eta: Floats) -> Floats:
+def _log_partition_dirichlet_law(model: DirichletLaw, eta: Floats) -> Floats:
     del model
     return np.asarray(gammaln(eta).sum(axis=1) - gammaln(eta.sum(axis=1)))
 
 
 @gradient.register(DirichletLaw)
-def _(model: DirichletLaw, eta: Floats) -> Floats:
+def _gradient_dirichlet_law(model: DirichletLaw, eta: Floats) -> Floats:
     del model
     return np.asarray(psi(eta) - psi(eta.sum(axis=1, keepdims=True)))

@@ -71,7 +71,7 @@ def released(mechanism: Mechanism, cases: Cases, level: float) -> Released:
 
 
 @released.register(PosteriorDraw)
-def _(mechanism: PosteriorDraw, cases: Cases, level: float) -> Released:
+def _released_posterior_draw(mechanism: PosteriorDraw, cases: Cases, level: float) -> Released:
     del level
     true = updated(cases.model, cases.statistics, cases.n)
     drawn = updated(mechanism.prior, cases.statistics, cases.n, mechanism.weight)
@@ -80,7 +80,7 @@ def _(mechanism: PosteriorDraw, cases: Cases, level: float) -> Released:
 
 
 @released.register(OnePosteriorSample)
-def _(mechanism: OnePosteriorSample, cases: Cases, level: float) -> Released:
+def _released_one_posterior_sample(mechanism: OnePosteriorSample, cases: Cases, level: float) -> Released:
     """KL is ∞: the truncated law gives probability 0 to a part of the true posterior."""
     del level
     added = updated(cases.model, cases.statistics, cases.n, mechanism.weight) - cases.model.natural
@@ -97,7 +97,7 @@ def truncated(model: Family, added: Floats, mechanism: OnePosteriorSample, seed:
 
 
 @truncated.register(BetaLaw)
-def _(model: BetaLaw, added: Floats, mechanism: OnePosteriorSample, seed: int) -> Marginal:
+def _truncated_beta_law(model: BetaLaw, added: Floats, mechanism: OnePosteriorSample, seed: int) -> Marginal:
     del model, seed
     a, b = (float(entry) for entry in mechanism.prior.entries)
     lower = float(mechanism.lower)
@@ -105,7 +105,9 @@ def _(model: BetaLaw, added: Floats, mechanism: OnePosteriorSample, seed: int) -
 
 
 @truncated.register(DirichletLaw)
-def _(model: DirichletLaw, added: Floats, mechanism: OnePosteriorSample, seed: int) -> Marginal:
+def _truncated_dirichlet_law(
+    model: DirichletLaw, added: Floats, mechanism: OnePosteriorSample, seed: int
+) -> Marginal:
     """No closed form: one draw a node, by rejection; by the exact sampler where that rarely succeeds."""
     del model
     rng, lower = np.random.default_rng(seed), float(mechanism.lower)
@@ -125,7 +127,7 @@ def _(model: DirichletLaw, added: Floats, mechanism: OnePosteriorSample, seed: i
 
 
 @released.register(NoisyStatistics)
-def _(mechanism: NoisyStatistics, cases: Cases, level: float) -> Released:
+def _released_noisy_statistics(mechanism: NoisyStatistics, cases: Cases, level: float) -> Released:
     """Read the naive posterior of each noisy statistic; its mean is the point."""
     node, noisy, weights, exact = noised(mechanism, cases)
     rows, index = _distinct(noisy)
@@ -143,7 +145,7 @@ def _(mechanism: NoisyStatistics, cases: Cases, level: float) -> Released:
 
 
 @released.register(AdaSSP)
-def _(mechanism: AdaSSP, cases: Cases, level: float) -> Released:
+def _released_ada_ssp(mechanism: AdaSSP, cases: Cases, level: float) -> Released:
     """Return points of the weights and nothing else: σ² and the divergence are NaN."""
     del level
     whole, seed = cases.statistics.astype(np.int64), cases.seed

@@ -227,27 +227,27 @@ def knob(mechanism: object) -> tuple[str, float]:
 
 
 @knob.register(DiffusedPosterior)
-def _(mechanism: DiffusedPosterior) -> tuple[str, float]:
+def _knob_diffused_posterior(mechanism: DiffusedPosterior) -> tuple[str, float]:
     return "r", float(mechanism.r)
 
 
 @knob.register(ConcentratedPosterior)
-def _(mechanism: ConcentratedPosterior) -> tuple[str, float]:
+def _knob_concentrated_posterior(mechanism: ConcentratedPosterior) -> tuple[str, float]:
     return "m", float(mechanism.m)
 
 
 @knob.register(OnePosteriorSample)
-def _(mechanism: OnePosteriorSample) -> tuple[str, float]:
+def _knob_one_posterior_sample(mechanism: OnePosteriorSample) -> tuple[str, float]:
     return "T", float(mechanism.temperature)
 
 
 @knob.register(NoisyStatistics)
-def _(mechanism: NoisyStatistics) -> tuple[str, float]:
+def _knob_noisy_statistics(mechanism: NoisyStatistics) -> tuple[str, float]:
     return "scale", float(mechanism.scale)
 
 
 @knob.register(AdaSSP)
-def _(mechanism: AdaSSP) -> tuple[str, float]:
+def _knob_ada_ssp(mechanism: AdaSSP) -> tuple[str, float]:
     return "scale", float(mechanism.scales[1])
 
 
@@ -259,12 +259,12 @@ def limit(mechanism: object) -> float:
 
 
 @limit.register(PosteriorDraw)
-def _(mechanism: PosteriorDraw) -> float:
+def _limit_posterior_draw(mechanism: PosteriorDraw) -> float:
     """1 + 1/r: a record that counts r is tempered with T = 1/r; 2 for a draw at full weight [F16 Thm 4–5]."""
     return float(1 + 1 / mechanism.weight)
 
 
 @limit.register(OnePosteriorSample)
-def _(mechanism: OnePosteriorSample) -> float:
+def _limit_one_posterior_sample(mechanism: OnePosteriorSample) -> float:
     """1 + T, for a parameter inside the truncation [F16 Thm 5]."""
     return 1 + float(mechanism.temperature)

@@ -36,30 +36,30 @@ def each(model: Family, records: ArrayLike) -> Integers:
 
 
 @each.register(ScalarFamily)
-def _(model: ScalarFamily, records: ArrayLike) -> Integers:
+def _each_scalar_family(model: ScalarFamily, records: ArrayLike) -> Integers:
     return model.lattice.integers(records)[:, None]
 
 
 @each.register(DirichletCategorical)
-def _(model: DirichletCategorical, records: ArrayLike) -> Integers:
+def _each_dirichlet_categorical(model: DirichletCategorical, records: ArrayLike) -> Integers:
     model.statistic(records)  # refuses what is no category
     return np.eye(model.dimension, dtype=np.int64)[np.asarray(records, dtype=np.int64)]
 
 
 @each.register(NormalInverseGamma)
-def _(model: NormalInverseGamma, records: ArrayLike) -> Integers:
+def _each_normal_inverse_gamma(model: NormalInverseGamma, records: ArrayLike) -> Integers:
     q = model.lattice.integers(records) - model.middle
     return np.stack([_balance(model) * q, q**2], axis=-1)
 
 
 @each.register(NormalInverseWishart)
-def _(model: NormalInverseWishart, records: ArrayLike) -> Integers:
+def _each_normal_inverse_wishart(model: NormalInverseWishart, records: ArrayLike) -> Integers:
     q = model.ball.integers(records, model.dimension)
     return np.concatenate([_balance(model) * q, _squares(q)], axis=1)
 
 
 @each.register(BayesianLinearRegression)
-def _(model: BayesianLinearRegression, records: ArrayLike) -> Integers:
+def _each_bayesian_linear_regression(model: BayesianLinearRegression, records: ArrayLike) -> Integers:
     return _squares(model.ball.integers(records, model.dimension + 1))
 
 
@@ -91,30 +91,30 @@ def uniforms(model: Family) -> int:
 
 
 @record.register(GammaExponential)
-def _(model: GammaExponential, theta: Floats, u: Floats) -> Floats:
+def _record_gamma_exponential(model: GammaExponential, theta: Floats, u: Floats) -> Floats:
     del model
     return np.asarray(-np.log1p(-u[:, 0]) / theta)
 
 
 @record.register(NormalMean)
-def _(model: NormalMean, theta: Floats, u: Floats) -> Floats:
+def _record_normal_mean(model: NormalMean, theta: Floats, u: Floats) -> Floats:
     return np.asarray(theta + float(model.noise) ** 0.5 * ndtri(u[:, 0]))
 
 
 @record.register(NormalInverseGamma)
-def _(model: NormalInverseGamma, theta: Floats, u: Floats) -> Floats:
+def _record_normal_inverse_gamma(model: NormalInverseGamma, theta: Floats, u: Floats) -> Floats:
     del model
     return np.asarray(theta[0] + theta[1] ** 0.5 * ndtri(u[:, 0]))
 
 
 @record.register(NormalInverseWishart)
-def _(model: NormalInverseWishart, theta: Floats, u: Floats) -> Floats:
+def _record_normal_inverse_wishart(model: NormalInverseWishart, theta: Floats, u: Floats) -> Floats:
     mu, covariance = model.split_parameter(theta)
     return np.asarray(mu + ndtri(u) @ np.linalg.cholesky(covariance).T)
 
 
 @record.register(BayesianLinearRegression)
-def _(model: BayesianLinearRegression, theta: Floats, u: Floats) -> Floats:
+def _record_bayesian_linear_regression(model: BayesianLinearRegression, theta: Floats, u: Floats) -> Floats:
     """Take x ~ N(0, (radius/2)²I/d), as the model says nothing of x; a public sample says more."""
     z = ndtri(u)
     x = float(model.radius) / 2 / model.dimension**0.5 * z[:, :-1]
@@ -123,12 +123,12 @@ def _(model: BayesianLinearRegression, theta: Floats, u: Floats) -> Floats:
 
 
 @uniforms.register(NormalInverseWishart)
-def _(model: NormalInverseWishart) -> int:
+def _uniforms_normal_inverse_wishart(model: NormalInverseWishart) -> int:
     return model.dimension
 
 
 @uniforms.register(BayesianLinearRegression)
-def _(model: BayesianLinearRegression) -> int:
+def _uniforms_bayesian_linear_regression(model: BayesianLinearRegression) -> int:
     return model.dimension + 1
 
 
@@ -143,7 +143,9 @@ def from_records(model: Family, theta: Floats, n: int, rng: np.random.Generator)
 
 
 @from_records.register(ScalarFamily)
-def _(model: ScalarFamily, theta: Floats, n: int, rng: np.random.Generator) -> Integers:
+def _from_records_scalar_family(
+    model: ScalarFamily, theta: Floats, n: int, rng: np.random.Generator
+) -> Integers:
     count = len(theta)
     if count * n <= MOST_RECORDS:
         rows = each(model, record(model, np.repeat(theta, n), rng.random((count * n, 1))))

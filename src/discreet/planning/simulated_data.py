@@ -93,18 +93,18 @@ def default_size(model: Family) -> int:
 
 
 @default_size.register(ScalarFamily)
-def _(model: ScalarFamily) -> int:
+def _default_size_scalar_family(model: ScalarFamily) -> int:
     del model
     return 5000
 
 
 @default_size.register(DirichletLaw)
-def _(model: DirichletLaw) -> int:
+def _default_size_dirichlet_law(model: DirichletLaw) -> int:
     return max(64, min(1000, 2**14 // model.dimension))
 
 
 @default_size.register(RegressionLaw)
-def _(model: RegressionLaw) -> int:
+def _default_size_regression_law(model: RegressionLaw) -> int:
     """Count on a noise-aware reading of each, a tenth of a second at nine columns."""
     return int(np.clip(64 * (9 / (model.dimension + 1)) ** 2, 16, 64))
 
@@ -157,14 +157,14 @@ def parameters(model: Family, size: int, rng: Rng) -> Floats:
 
 
 @parameters.register(ScalarFamily)
-def _(model: ScalarFamily, size: int, rng: Rng) -> Floats:
+def _parameters_scalar_family(model: ScalarFamily, size: int, rng: Rng) -> Floats:
     """One draw in each of `size` equally likely strata."""
     law = marginals(model, model.natural[None])
     return np.array([law.quantile(u)[0, 0] for u in strata(size, rng)])
 
 
 @parameters.register(DirichletLaw)
-def _(model: DirichletLaw, size: int, rng: Rng) -> Floats:
+def _parameters_dirichlet_law(model: DirichletLaw, size: int, rng: Rng) -> Floats:
     return rng.dirichlet(model.natural, size)
 
 
@@ -181,12 +181,12 @@ def enumerated(model: Family, theta: Floats, n: int) -> tuple[Integers, Floats] 
 
 
 @enumerated.register(BetaBernoulli)
-def _(model: BetaBernoulli, theta: Floats, n: int) -> tuple[Integers, Floats] | None:
+def _enumerated_beta_bernoulli(model: BetaBernoulli, theta: Floats, n: int) -> tuple[Integers, Floats] | None:
     return _binomial(n, float(theta)) if model.grid == 1 else None
 
 
 @enumerated.register(BetaBinomial)
-def _(model: BetaBinomial, theta: Floats, n: int) -> tuple[Integers, Floats] | None:
+def _enumerated_beta_binomial(model: BetaBinomial, theta: Floats, n: int) -> tuple[Integers, Floats] | None:
     return _binomial(n * model.trials, float(theta))
 
 
@@ -208,24 +208,24 @@ def totals(model: Family, theta: Floats, n: int, rng: Rng) -> Integers:
 
 
 @totals.register(BetaBernoulli)
-def _(model: BetaBernoulli, theta: Floats, n: int, rng: Rng) -> Integers:
+def _totals_beta_bernoulli(model: BetaBernoulli, theta: Floats, n: int, rng: Rng) -> Integers:
     """Count records at 0 or 1, also on a finer grid: the widest law with mean p."""
     return np.asarray(rng.binomial(n, theta)[:, None] * model.lattice.high)
 
 
 @totals.register(BetaBinomial)
-def _(model: BetaBinomial, theta: Floats, n: int, rng: Rng) -> Integers:
+def _totals_beta_binomial(model: BetaBinomial, theta: Floats, n: int, rng: Rng) -> Integers:
     return np.asarray(rng.binomial(n * model.trials, theta)[:, None])
 
 
 @totals.register(DirichletLaw)
-def _(model: DirichletLaw, theta: Floats, n: int, rng: Rng) -> Integers:
+def _totals_dirichlet_law(model: DirichletLaw, theta: Floats, n: int, rng: Rng) -> Integers:
     return np.asarray(rng.multinomial(n * model.total_per_record, theta))
 
 
 @totals.register(BetaGeometric)
 @totals.register(GammaPoisson)
-def _(model: Any, theta: Floats, n: int, rng: Rng) -> Integers:  # noqa: ANN401 - either of the two
+def _totals_beta_geometric_or_gamma_poisson(model: Any, theta: Floats, n: int, rng: Rng) -> Integers:  # noqa: ANN401 - either of the two
     """How many records fall on each count; everything above the bound falls on the bound."""
     x = np.arange(model.upper)
     mass = np.exp(model.log_likelihood(x, theta[:, None]))

@@ -87,28 +87,28 @@ def part(budget: Guarantee, share: Fraction) -> Guarantee:
 
 
 @part.register(PureDP)
-def _(budget: PureDP, share: Fraction) -> Guarantee:
+def _part_pure_dp(budget: PureDP, share: Fraction) -> Guarantee:
     return PureDP(Fraction(budget.loss) * share, relation=budget.relation)
 
 
 @part.register(ApproxDP)
-def _(budget: ApproxDP, share: Fraction) -> Guarantee:
+def _part_approx_dp(budget: ApproxDP, share: Fraction) -> Guarantee:
     loss, slack = Fraction(budget.loss) * share, Fraction(budget.slack) / 2 * share
     return ApproxDP(loss, slack, relation=budget.relation)
 
 
 @part.register(ZeroCDP)
-def _(budget: ZeroCDP, share: Fraction) -> Guarantee:
+def _part_zero_cdp(budget: ZeroCDP, share: Fraction) -> Guarantee:
     return ZeroCDP(Fraction(budget.rho) * share, relation=budget.relation)
 
 
 @part.register(GaussianDP)
-def _(budget: GaussianDP, share: Fraction) -> Guarantee:
+def _part_gaussian_dp(budget: GaussianDP, share: Fraction) -> Guarantee:
     return GaussianDP.from_square(Fraction(budget.mu_squared) * share, relation=budget.relation)
 
 
 @part.register(RenyiDP)
-def _(budget: RenyiDP, share: Fraction) -> Guarantee:
+def _part_renyi_dp(budget: RenyiDP, share: Fraction) -> Guarantee:
     if budget.profile is not None or not isinstance(budget.curve, Points):
         raise NotProved(
             "give a Rényi budget as RenyiDP.at or RenyiDP.points: its filter holds finitely many orders"
@@ -159,13 +159,13 @@ def _power(budget: Guarantee) -> tuple[int, str]:
 
 
 @_power.register(ZeroCDP)
-def _(budget: ZeroCDP) -> tuple[int, str]:
+def _power_zero_cdp(budget: ZeroCDP) -> tuple[int, str]:
     del budget
     return 1, "discrete_gaussian"
 
 
 @_power.register(GaussianDP)
-def _(budget: GaussianDP) -> tuple[int, str]:
+def _power_gaussian_dp(budget: GaussianDP) -> tuple[int, str]:
     del budget
     return 1, "gaussian"
 

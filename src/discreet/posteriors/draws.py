@@ -87,7 +87,7 @@ def released(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
 @released.register(NoisyCells)
 @released.register(NoisyMoments)
 @released.register(PerturbedFit)
-def _(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
+def _released_noisy_release_or_noisy_cells(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
     """Noisy statistics carry their model and their noise, and are released as they are."""
     del model, several
     return drawn

@@ -57,7 +57,7 @@ def _groups(prior: Any, posterior: Any, draws: int, source: Source) -> dict[str,
 
 
 @_groups.register(CountModel)
-def _(prior: CountModel, posterior: Any, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
+def _groups_count_model(prior: CountModel, posterior: Any, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
     """Take the prior as a group where the posterior can be had without data."""
     del prior
     groups = {"posterior": named_draws(posterior, draws, source)}
@@ -66,7 +66,12 @@ def _(prior: CountModel, posterior: Any, draws: int, source: Source) -> dict[str
 
 
 @_groups.register(GeneralizedLinear)
-def _(prior: GeneralizedLinear, posterior: Any, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
+def _groups_generalized_linear(
+    prior: GeneralizedLinear,
+    posterior: Any,
+    draws: int,
+    source: Source,  # noqa: ANN401
+) -> dict[str, Any]:
     """Take the weights as one variable, by the name of each."""
     d = prior.dimension
     before = NormalCoefficients(prior, np.zeros(d), np.eye(d) / float(prior.strength))
@@ -86,7 +91,9 @@ def _thetas(posterior: Any, draws: int, source: Source) -> Floats:  # noqa: ANN4
 
 @_thetas.register(Draws)
 @_thetas.register(CoefficientDraws)
-def _(posterior: Draws | CoefficientDraws, draws: int, source: Source) -> Floats:
+def _thetas_draws_or_coefficient_draws(
+    posterior: Draws | CoefficientDraws, draws: int, source: Source
+) -> Floats:
     del draws, source
     return posterior.sample()
 

@@ -46,7 +46,7 @@ def posterior(
 
 
 @posterior.register(NoisyRelease)
-def _(
+def _posterior_noisy_release(
     value: NoisyRelease,
     *,
     model: Family | None = None,
@@ -57,7 +57,7 @@ def _(
 
 
 @posterior.register(NoisyCells)
-def _(
+def _posterior_noisy_cells(
     value: NoisyCells,
     *,
     model: CountModel | None = None,
@@ -70,7 +70,7 @@ def _(
 
 @posterior.register(PerturbedFit)
 @posterior.register(NoisyMoments)
-def _(
+def _posterior_perturbed_fit_or_noisy_moments(
     value: Any,  # noqa: ANN401
     *,
     model: GeneralizedLinear | None = None,
@@ -93,7 +93,7 @@ def _refitted(model: GeneralizedLinear, released: GeneralizedLinear) -> Generali
 
 
 @posterior.register(Draws)
-def _(
+def _posterior_draws(
     value: Draws,
     *,
     model: Family | None = None,

@@ -46,25 +46,25 @@ def _lower(x: Exact) -> Fraction:
 
 
 @_row.register
-def _(target: PureDP, k: int) -> PureDP:
+def _row_pure_dp(target: PureDP, k: int) -> PureDP:
     """ε/k: the ratio bound taken k times."""
     return PureDP(_lower(target.loss) / k, relation=target.relation)
 
 
 @_row.register
-def _(target: BoundedRange, k: int) -> BoundedRange:
+def _row_bounded_range(target: BoundedRange, k: int) -> BoundedRange:
     """ε/k: lengths of the intervals add."""
     return BoundedRange(_lower(target.loss) / k, relation=target.relation)
 
 
 @_row.register
-def _(target: ZeroCDP, k: int) -> ZeroCDP:
+def _row_zero_cdp(target: ZeroCDP, k: int) -> ZeroCDP:
     """ρ/k² [Bun, Steinke 2016 Prop. 1.9]."""
     return ZeroCDP(_lower(target.rho) / k**2, relation=target.relation)
 
 
 @_row.register
-def _(target: GaussianDP, k: int) -> GaussianDP:
+def _row_gaussian_dp(target: GaussianDP, k: int) -> GaussianDP:
     """μ/k [DRS22 Thm 2.14]."""
     mu = target.mu  # rounded up where μ is no double
     above = mu == math.inf or Fraction(mu) ** 2 > Fraction(target.mu_squared)
@@ -75,7 +75,7 @@ def _(target: GaussianDP, k: int) -> GaussianDP:
 
 
 @_row.register
-def _(target: ApproxDP, k: int) -> ApproxDP:
+def _row_approx_dp(target: ApproxDP, k: int) -> ApproxDP:
     """(ε/k, δ(e^{ε/k} − 1)/(e^ε − 1)) [Vadhan 2017 Lemma 2.2], rounded down until the rule gives ≤ δ back."""
     share, delta = _lower(Fraction(target.loss) / k), _share_of_delta(target.loss, target.slack, k)
     for _step in range(STEPS):
@@ -109,31 +109,31 @@ def _share(target: Guarantee, q: int) -> Guarantee:
 
 
 @_share.register
-def _(target: PureDP, q: int) -> PureDP:
+def _share_pure_dp(target: PureDP, q: int) -> PureDP:
     """ε/q [DMNS06]."""
     return PureDP(Fraction(target.loss) / q, relation=target.relation)
 
 
 @_share.register
-def _(target: ApproxDP, q: int) -> ApproxDP:
+def _share_approx_dp(target: ApproxDP, q: int) -> ApproxDP:
     """(ε/q, δ/q) [DR14 Thm 3.16]; the composition that is charged may be much less than the target."""
     return ApproxDP(Fraction(target.loss) / q, Fraction(target.slack) / q, relation=target.relation)
 
 
 @_share.register
-def _(target: ZeroCDP, q: int) -> ZeroCDP:
+def _share_zero_cdp(target: ZeroCDP, q: int) -> ZeroCDP:
     """ρ/q [Bun, Steinke 2016 Lemma 2.3]."""
     return ZeroCDP(Fraction(target.rho) / q, relation=target.relation)
 
 
 @_share.register
-def _(target: GaussianDP, q: int) -> GaussianDP:
+def _share_gaussian_dp(target: GaussianDP, q: int) -> GaussianDP:
     """μ/√q [DRS22 Cor. 3.3]."""
     return GaussianDP.from_square(Fraction(target.mu_squared) / q, relation=target.relation)
 
 
 @_share.register
-def _(target: RenyiDP, q: int) -> RenyiDP:
+def _share_renyi_dp(target: RenyiDP, q: int) -> RenyiDP:
     """D_α/q at every known order [M17 Prop. 1]."""
     if target.profile is not None or not isinstance(target.curve, Points):
         raise NotProved(

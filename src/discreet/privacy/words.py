@@ -83,7 +83,7 @@ def at_order(order: float, bound: float | Fraction, rounding: str = UP) -> str:
 
 
 @in_words.register
-def _(guarantee: RenyiDP, rounding: str = UP) -> str:
+def _in_words_renyi_dp(guarantee: RenyiDP, rounding: str = UP) -> str:
     if isinstance(guarantee.curve, Points):
         return " and ".join(at_order(a, e, rounding) for a, e in guarantee.curve.known)
     exact = "" if guarantee.profile is None else " and its exact δ(ε)"
@@ -91,6 +91,6 @@ def _(guarantee: RenyiDP, rounding: str = UP) -> str:
 
 
 @in_words.register
-def _(guarantee: Composition, rounding: str = UP) -> str:
+def _in_words_composition(guarantee: Composition, rounding: str = UP) -> str:
     parts = [(in_words(part, rounding), n) for part, n in guarantee.parts]
     return ", and ".join(f"{n} times {said}" if n > 1 else said for said, n in parts)

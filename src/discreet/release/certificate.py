@@ -234,7 +234,7 @@ def _model(model: object) -> str:
 
 
 @_model.register
-def _(model: GeneralizedLinear) -> str:
+def _model_generalized_linear(model: GeneralizedLinear) -> str:
     return (
         f"the model and its prior: the norm {float(model.norm):g}, to which longer rows are scaled down, and "
         f"the guess {float(model.radius):g} of the length of the weights, neither read from the data"

@@ -63,12 +63,12 @@ def plain(value: Any) -> Any:  # noqa: ANN401
 @plain.register(float)
 @plain.register(str)
 @plain.register(type(None))
-def _(value: Any) -> Any:  # noqa: ANN401
+def _plain_int_or_float(value: Any) -> Any:  # noqa: ANN401
     return number_to_json(value) if isinstance(value, float) else value
 
 
 @plain.register
-def _(value: Fraction) -> int | float | str:
+def _plain_fraction(value: Fraction) -> int | float | str:
     """Take an integer or a double where that is the same number, for people to read; else "p/q"."""
     if value.denominator == 1 and abs(value) < WHOLE:
         return value.numerator
@@ -81,42 +81,42 @@ def _(value: Fraction) -> int | float | str:
 
 @plain.register(tuple)
 @plain.register(list)
-def _(value: Any) -> list[Any]:  # noqa: ANN401
+def _plain_tuple_or_list(value: Any) -> list[Any]:  # noqa: ANN401
     return [plain(part) for part in value]
 
 
 @plain.register
-def _(value: np.ndarray) -> list[Any]:
+def _plain_ndarray(value: np.ndarray) -> list[Any]:
     return [plain(part) for part in value.tolist()]
 
 
 @plain.register
-def _(value: np.generic) -> Any:  # noqa: ANN401
+def _plain_generic(value: np.generic) -> Any:  # noqa: ANN401
     return plain(value.item())
 
 
 @plain.register
-def _(value: Relation) -> Any:  # noqa: ANN401
+def _plain_relation(value: Relation) -> Any:  # noqa: ANN401
     return value.to_json()
 
 
 @plain.register
-def _(value: Enum) -> Any:  # noqa: ANN401
+def _plain_enum(value: Enum) -> Any:  # noqa: ANN401
     return value.value
 
 
 @plain.register
-def _(value: type) -> str:
+def _plain_type(value: type) -> str:
     return value.__name__
 
 
 @plain.register
-def _(value: Feature) -> dict[str, Any]:
+def _plain_feature(value: Feature) -> dict[str, Any]:
     return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
 
 
 @plain.register
-def _(value: MarginLoss) -> dict[str, Any]:
+def _plain_margin_loss(value: MarginLoss) -> dict[str, Any]:
     """Write the loss and its public constants; functions that were declared with it are code and stay out."""
     given = {f.name: getattr(value, f.name) for f in fields(value)}
     return {"loss": value.name, **{name: plain(part) for name, part in given.items() if not callable(part)}}
@@ -180,7 +180,7 @@ def value_to_json(value: Any) -> Json:  # noqa: ANN401
 
 
 @value_to_json.register(NoisyRelease)
-def _(value: NoisyRelease) -> Json:
+def _value_to_json_noisy_release(value: NoisyRelease) -> Json:
     return {
         "kind": "noisy_statistics",
         "noisy": list(value.noisy),
@@ -194,12 +194,12 @@ def _(value: NoisyRelease) -> Json:
 
 
 @value_to_json.register(Draws)
-def _(value: Draws) -> Json:
+def _value_to_json_draws(value: Draws) -> Json:
     return {"kind": "draws", "values": plain(value.values)}
 
 
 @value_to_json.register(NoisyCells)
-def _(value: NoisyCells) -> Json:
+def _value_to_json_noisy_cells(value: NoisyCells) -> Json:
     return {
         "kind": "noisy_counts",
         "noisy": value.noisy.tolist(),
@@ -213,7 +213,7 @@ def _(value: NoisyCells) -> Json:
 
 @value_to_json.register(PerturbedFit)
 @value_to_json.register(NoisyMoments)
-def _(value: Any) -> Json:  # noqa: ANN401
+def _value_to_json_perturbed_fit_or_noisy_moments(value: Any) -> Json:  # noqa: ANN401
     """Write every field but the model, which the release has."""
     written = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in {"model", "guarantee"}}
     numbers = {name: plain(part) for name, part in written.items()}

@@ -95,14 +95,14 @@ def fitted(model: Any, table: Table) -> tuple[Table, Any]:  # noqa: ANN401 - a F
 
 
 @fitted.register(CountModel)
-def _(model: CountModel, table: Table) -> tuple[Table, CountModel]:
+def _fitted_count_model(model: CountModel, table: Table) -> tuple[Table, CountModel]:
     from discreet.statistics.cells import bound  # noqa: PLC0415 - loads on first use
 
     return bound(table, model)
 
 
 @fitted.register(GeneralizedLinear)
-def _(model: GeneralizedLinear, table: Table) -> tuple[Table, GeneralizedLinear]:
+def _fitted_generalized_linear(model: GeneralizedLinear, table: Table) -> tuple[Table, GeneralizedLinear]:
     from discreet.statistics.design import bound  # noqa: PLC0415
 
     return bound(table, model)

@@ -63,7 +63,7 @@ def features_of(kind: Kind, name: str) -> tuple[Feature, ...]:
 
 @features_of.register(Bounded)
 @features_of.register(Count)
-def _(kind: Any, name: str) -> tuple[Feature, ...]:  # noqa: ANN401
+def _features_of_bounded_or_count(kind: Any, name: str) -> tuple[Feature, ...]:  # noqa: ANN401
     """(x − centre)/half"""
     low, high = map(float, range_of(kind))
     if not 2.0**-500 < high - low < 2.0**500:
@@ -74,13 +74,13 @@ def _(kind: Any, name: str) -> tuple[Feature, ...]:  # noqa: ANN401
 
 
 @features_of.register
-def _(kind: Binary, name: str) -> tuple[Feature, ...]:
+def _features_of_binary(kind: Binary, name: str) -> tuple[Feature, ...]:
     """[x = true]"""
     return (Feature(name, level=kind.true),)
 
 
 @features_of.register
-def _(kind: Categorical, name: str) -> tuple[Feature, ...]:
+def _features_of_categorical(kind: Categorical, name: str) -> tuple[Feature, ...]:
     """[x = level] for each level, that of the undeclared included."""
     return tuple(
         Feature(name, level=level, elsewhere=float(code == kind.elsewhere))
@@ -131,7 +131,7 @@ def answer_of(loss: MarginLoss, model: GeneralizedLinear, kind: Kind) -> Express
 
 
 @answer_of.register(Logistic)
-def _(loss: Logistic, model: GeneralizedLinear, kind: Kind) -> Expression:
+def _answer_of_logistic(loss: Logistic, model: GeneralizedLinear, kind: Kind) -> Expression:
     """1 for the second label, −1 for the first, 0 for whatever else."""
     del loss
     labels: tuple[Any, Any] = getattr(model, "labels", (False, True))

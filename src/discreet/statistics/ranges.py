@@ -45,12 +45,14 @@ def _taken(model: Any, columns: tuple[str, ...]) -> tuple[str, Limits, tuple[str
 
 
 @_taken.register(CountModel)
-def _(model: CountModel, columns: tuple[str, ...]) -> tuple[str, Limits, tuple[str, ...]]:
+def _taken_count_model(model: CountModel, columns: tuple[str, ...]) -> tuple[str, Limits, tuple[str, ...]]:
     return type(model).__name__, None, columns  # codes, each of which has its place
 
 
 @_taken.register(GeneralizedLinear)
-def _(model: GeneralizedLinear, columns: tuple[str, ...]) -> tuple[str, Limits, tuple[str, ...]]:
+def _taken_generalized_linear(
+    model: GeneralizedLinear, columns: tuple[str, ...]
+) -> tuple[str, Limits, tuple[str, ...]]:
     del columns  # features are scaled by their bounds
     return f"the {model.loss.name} loss", model.loss.limits, (model.target,)
 

@@ -59,7 +59,7 @@ def _number(kind: Kind, value: Any) -> Any:  # noqa: ANN401 - Ibis values
 
 
 @_number.register
-def _(kind: Categorical, value: Any) -> Any:  # noqa: ANN401
+def _number_categorical(kind: Categorical, value: Any) -> Any:  # noqa: ANN401
     del kind
     return value
 

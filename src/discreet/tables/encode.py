@@ -30,7 +30,7 @@ def clean(kind: Kind, raw: Any, *, text: bool) -> Any:  # noqa: ANN401, ARG001 -
 
 
 @clean.register
-def _(kind: Binary, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
+def _clean_binary(kind: Binary, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
     value = _comparable(raw, (kind.true,), text=text)
     if value.type().is_boolean():
         return (value if kind.true else ~value).fill_null(kind.missing)
@@ -39,7 +39,7 @@ def _(kind: Binary, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
 
 
 @clean.register
-def _(kind: Categorical, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
+def _clean_categorical(kind: Categorical, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
     value = _comparable(raw, kind.levels, text=text)
     last = len(kind.levels) - 1
     if value.type().is_integer() and kind.levels == tuple(range(last + 1)):
@@ -49,14 +49,14 @@ def _(kind: Categorical, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
 
 
 @clean.register
-def _(kind: Bounded, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
+def _clean_bounded(kind: Bounded, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
     lower, upper, g = float(kind.lower), float(kind.upper), kind.grid
     x = _clipped(_parsed(raw, "float64") if text else raw, lower, upper, kind.elsewhere)
     return x if g is None else _clipped(quantised(x, float(g)) * double(g), lower, upper, lower)
 
 
 @clean.register
-def _(kind: Count, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
+def _clean_count(kind: Count, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
     value = _parsed(raw, "float64") if text else raw
     if value.type().is_integer():
         within = value.between(0, kind.max)
@@ -149,14 +149,14 @@ def accepts(kind: Kind, dtype: Any) -> bool:  # noqa: ANN401, ARG001
 
 
 @accepts.register
-def _(kind: Binary, dtype: Any) -> bool:  # noqa: ANN401
+def _accepts_binary(kind: Binary, dtype: Any) -> bool:  # noqa: ANN401
     return _same_sort(kind.true, dtype) or (
         kind.true in {0, 1} and not isinstance(kind.true, str) and dtype.is_boolean()
     )
 
 
 @accepts.register
-def _(kind: Categorical, dtype: Any) -> bool:  # noqa: ANN401
+def _accepts_categorical(kind: Categorical, dtype: Any) -> bool:  # noqa: ANN401
     return all(_same_sort(level, dtype) for level in kind.levels)
 
 

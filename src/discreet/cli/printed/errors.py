@@ -58,7 +58,7 @@ BEGUN: ContextVar[str | None] = ContextVar(
     "begun", default=None
 )  # the charge that a command is about to make
 NOTHING_YET = "interrupted: nothing was charged and nothing was released"
-HOME = str(Path(__file__).parent.parent)  # the package
+HOME = str(Path(__file__).parents[2])  # the package
 WITHHELD = "its own words are withheld, because they may quote rows; --debug shows where it happened"
 
 

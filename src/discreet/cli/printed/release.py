@@ -123,7 +123,7 @@ def before(model: Any, release: Release) -> tuple[Any, list[str]]:  # noqa: ANN4
 
 
 @before.register(GeneralizedLinear)
-def _(model: GeneralizedLinear, release: Release) -> tuple[Any, list[str]]:
+def _before_generalized_linear(model: GeneralizedLinear, release: Release) -> tuple[Any, list[str]]:
     del release
     return np.zeros(model.dimension), list(model.names)
 

@@ -119,14 +119,14 @@ def _read(node: ast.AST, source: str) -> Expression | Scalar:
 
 
 @_read.register
-def _(node: ast.Name, source: str) -> Expression:
+def _read_name(node: ast.Name, source: str) -> Expression:
     if ast.get_source_segment(source, node) != node.id:  # Python folds look-alikes into one name
         _refuse(node, source, 'this name has letters with look-alikes; write it as col("…")')
     return col(node.id)
 
 
 @_read.register
-def _(node: ast.Constant, source: str) -> Scalar:
+def _read_constant(node: ast.Constant, source: str) -> Scalar:
     value = node.value
     if isinstance(value, bool | str):
         return value
@@ -136,12 +136,12 @@ def _(node: ast.Constant, source: str) -> Scalar:
 
 
 @_read.register
-def _(node: ast.BoolOp, source: str) -> Expression:
+def _read_bool_op(node: ast.BoolOp, source: str) -> Expression:
     return _folded(LOGIC[type(node.op)], [_column(value, source) for value in node.values])
 
 
 @_read.register
-def _(node: ast.UnaryOp, source: str) -> Expression | Scalar:
+def _read_unary_op(node: ast.UnaryOp, source: str) -> Expression | Scalar:
     if isinstance(node.op, ast.Not | ast.Invert):
         return ~_column(node.operand, source)
     inner = _term(node.operand, source)
@@ -149,7 +149,7 @@ def _(node: ast.UnaryOp, source: str) -> Expression | Scalar:
 
 
 @_read.register
-def _(node: ast.BinOp, source: str) -> Expression | Scalar:
+def _read_bin_op(node: ast.BinOp, source: str) -> Expression | Scalar:
     if type(node.op) in LOGIC:
         return _folded(LOGIC[type(node.op)], [_column(side, source) for side in (node.left, node.right)])
     if type(node.op) not in ARITHMETIC:
@@ -167,7 +167,7 @@ def _(node: ast.BinOp, source: str) -> Expression | Scalar:
 
 
 @_read.register
-def _(node: ast.Compare, source: str) -> Expression:
+def _read_compare(node: ast.Compare, source: str) -> Expression:
     sides = [node.left, *node.comparators]
     pairs = zip(sides, node.ops, sides[1:], strict=False)
     return _folded(operator.and_, [_compared(node, *pair, source) for pair in pairs])
@@ -189,7 +189,7 @@ def _compared(node: ast.AST, first: ast.expr, sign: ast.cmpop, second: ast.expr,
 
 
 @_read.register
-def _(node: ast.Call, source: str) -> Expression:
+def _read_call(node: ast.Call, source: str) -> Expression:
     if node.keywords:
         _refuse(node, source, "give the arguments by place, without names")
     if isinstance(node.func, ast.Attribute):

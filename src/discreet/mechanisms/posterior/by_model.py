@@ -25,13 +25,13 @@ def namesake(model: object, kind: Any) -> Any:  # noqa: ANN401 - classes of MECH
 
 
 @namesake.register
-def _(model: Family, kind: Any) -> Any:  # noqa: ANN401
+def _namesake_family(model: Family, kind: Any) -> Any:  # noqa: ANN401
     del model
     return kind
 
 
 @namesake.register
-def _(model: GeneralizedLinear, kind: Any) -> Any:  # noqa: ANN401
+def _namesake_generalized_linear(model: GeneralizedLinear, kind: Any) -> Any:  # noqa: ANN401
     del model
     return MECHANISMS[OF_REGRESSIONS[kind.name]]
 

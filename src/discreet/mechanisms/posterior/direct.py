@@ -57,12 +57,12 @@ def reached(target: Guarantee, guarantee: Guarantee) -> str:
 
 
 @reached.register
-def _(target: ApproxDP, guarantee: Guarantee) -> str:
+def _reached_approx_dp(target: ApproxDP, guarantee: Guarantee) -> str:
     return f"it reaches ε = {guarantee.epsilon(target.slack):.6g} at δ = {float(target.slack):g}"
 
 
 @reached.register
-def _(target: RenyiDP, guarantee: Guarantee) -> str:
+def _reached_renyi_dp(target: RenyiDP, guarantee: Guarantee) -> str:
     order = target.order_limit
     return (
         f"it reaches D_α = {guarantee.renyi(order):.6g} at order {order:g}, with the order limit "

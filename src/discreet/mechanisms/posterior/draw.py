@@ -160,7 +160,7 @@ def meets(target: Guarantee, worst: WorstCase) -> bool:
 
 
 @meets.register
-def _(target: ApproxDP, worst: WorstCase) -> bool:
+def _meets_approx_dp(target: ApproxDP, worst: WorstCase) -> bool:
     # the exact profile alone: no conversion can be below it, and it is far quicker
     return worst.delta_at_most(target.loss, target.slack)
 

@@ -81,17 +81,17 @@ def simplex_prior(model: Family) -> SimplexPrior:
 
 
 @simplex_prior.register
-def _(model: BetaBernoulli) -> SimplexPrior:
+def _simplex_prior_beta_bernoulli(model: BetaBernoulli) -> SimplexPrior:
     return SimplexPrior((exactly(model.alpha), exactly(model.beta)), 1, _truncated_beta)
 
 
 @simplex_prior.register
-def _(model: BetaBinomial) -> SimplexPrior:
+def _simplex_prior_beta_binomial(model: BetaBinomial) -> SimplexPrior:
     return SimplexPrior((exactly(model.alpha), exactly(model.beta)), model.trials, _truncated_beta)
 
 
 @simplex_prior.register
-def _(model: DirichletLaw) -> SimplexPrior:
+def _simplex_prior_dirichlet_law(model: DirichletLaw) -> SimplexPrior:
     return SimplexPrior(
         tuple(map(exactly, model.alpha.tolist())), model.total_per_record, _truncated_dirichlet
     )

@@ -54,7 +54,7 @@ def analysed(  # noqa: PLR0917
 
 
 @analysed.register(Logistic)
-def _(  # noqa: PLR0917
+def _analysed_logistic(  # noqa: PLR0917
     loss: Logistic,
     model: GeneralizedLinear,
     strength: Fraction,
@@ -87,7 +87,9 @@ def calibrated(target: Guarantee, at: Callable[[Exact, float, Exact], M], model:
 
 
 @calibrated.register(ApproxDP)
-def _(target: ApproxDP, at: Callable[[Exact, float, Exact], M], model: GeneralizedLinear) -> M:
+def _calibrated_approx_dp(
+    target: ApproxDP, at: Callable[[Exact, float, Exact], M], model: GeneralizedLinear
+) -> M:
     if not target.slack > 0:
         raise Unreachable(
             f"the privacy loss of Gaussian noise is unbounded and never meets {target}: give δ > 0"
@@ -122,7 +124,7 @@ def _largest(at: Callable[[Exact, float, Exact], M], strength: float, target: Ap
 
 
 @approximated.register(Logistic)
-def _(
+def _approximated_logistic(
     loss: Logistic, at: Callable[[Exact, float, Exact], M], model: GeneralizedLinear, target: ApproxDP
 ) -> M:
     """λ = d/R² if the largest μ allows it; else 95 % of that μ, and the least λ that it then allows.

@@ -117,7 +117,7 @@ def loss_range(loss: MarginLoss, margin: Fraction) -> Fraction:
 
 
 @loss_range.register
-def _(loss: Logistic, margin: Fraction) -> Fraction:
+def _loss_range_logistic(loss: Logistic, margin: Fraction) -> Fraction:
     """ln(1 + e^a) − ln(1 + e^{−a}) = a, exactly."""
     del loss
     return margin

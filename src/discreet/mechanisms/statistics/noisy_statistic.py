@@ -97,7 +97,7 @@ def joint_hull(model: Family, noisy: Floats) -> Floats:
 
 @joint_hull.register(ScalarFamily)
 @joint_hull.register(DirichletLaw)
-def _(model: Family, noisy: Floats) -> Floats:
+def _joint_hull_scalar_family_or_dirichlet_law(model: Family, noisy: Floats) -> Floats:
     del model
     return np.maximum(noisy, 0)
 

@@ -120,12 +120,12 @@ def answered(loss: MarginLoss, margins: Floats, u: Floats) -> Floats:
 
 
 @answered.register(Logistic)
-def _(loss: Logistic, margins: Floats, u: Floats) -> Floats:
+def _answered_logistic(loss: Logistic, margins: Floats, u: Floats) -> Floats:
     return np.where(u < loss.expected(margins), 1.0, -1.0)
 
 
 @answered.register(ClippedPoisson)
-def _(loss: ClippedPoisson, margins: Floats, u: Floats) -> Floats:
+def _answered_clipped_poisson(loss: ClippedPoisson, margins: Floats, u: Floats) -> Floats:
     from scipy.stats import poisson  # noqa: PLC0415 - slow to load, and only for counts
 
     return np.asarray(loss.admissible(poisson.ppf(u, np.exp(np.minimum(margins, 50.0)))))
@@ -141,7 +141,7 @@ def missed(loss: MarginLoss, predicted: Floats, truth: Floats) -> tuple[float, f
 
 
 @missed.register(Logistic)
-def _(loss: Logistic, predicted: Floats, truth: Floats) -> tuple[float, float]:
+def _missed_logistic(loss: Logistic, predicted: Floats, truth: Floats) -> tuple[float, float]:
     """How often the likelier label is wrong, and −E ln P(label)."""
     del loss
     p = np.clip(predicted, 1e-300, 1 - 1e-16)

@@ -110,7 +110,7 @@ def latent(family: Family) -> LatentNormal:
 
 
 @latent.register(NormalInverseGamma)
-def _(family: NormalInverseGamma) -> LatentNormal:
+def _latent_normal_inverse_gamma(family: NormalInverseGamma) -> LatentNormal:
     """σ² ~ IG(a, b) is IW(2a, 2b) in one dimension."""
     m, k, a, b = family._parameters  # noqa: SLF001 - doubles of the public fields
     g, (low, high) = float(family.grid), family._ends  # noqa: SLF001
@@ -125,7 +125,7 @@ def _(family: NormalInverseGamma) -> LatentNormal:
 
 
 @latent.register(NormalInverseWishart)
-def _(family: NormalInverseWishart) -> LatentNormal:
+def _latent_normal_inverse_wishart(family: NormalInverseWishart) -> LatentNormal:
     m, k, nu, scale = family._parameters  # noqa: SLF001
     return LatentNormal(
         layout=(0, m.size, 0),

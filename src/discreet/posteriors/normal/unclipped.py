@@ -82,7 +82,7 @@ def scaled(family: Family, observed: Observed) -> Scaled:
 
 
 @scaled.register(NormalInverseGamma)
-def _(family: NormalInverseGamma, observed: Observed) -> Scaled:
+def _scaled_normal_inverse_gamma(family: NormalInverseGamma, observed: Observed) -> Scaled:
     """σ² ~ IG(a, b) is IW(2a, 2b); rounding to the grid adds g²/12 to a square [Sheppard]."""
     m, k, a, b = family._parameters  # noqa: SLF001 - doubles of the public fields
     ends = max(map(abs, family._ends))  # noqa: SLF001
@@ -100,7 +100,7 @@ def _(family: NormalInverseGamma, observed: Observed) -> Scaled:
 
 
 @scaled.register(NormalInverseWishart)
-def _(family: NormalInverseWishart, observed: Observed) -> Scaled:
+def _scaled_normal_inverse_wishart(family: NormalInverseWishart, observed: Observed) -> Scaled:
     m, k, nu, scale = family._parameters  # noqa: SLF001
     ends, balance = float(family.radius / family.grid), float(family._balance)  # noqa: SLF001
     size, units = float(family.radius), (1 / (balance * ends), 1 / ends**2)
@@ -127,7 +127,7 @@ def beyond(family: Family, mean: Floats, covariance: Floats) -> float:
 
 
 @beyond.register(NormalInverseGamma)
-def _(family: NormalInverseGamma, mean: Floats, covariance: Floats) -> float:
+def _beyond_normal_inverse_gamma(family: NormalInverseGamma, mean: Floats, covariance: Floats) -> float:
     low, high = family._ends  # noqa: SLF001
     ends, deviation = max(-low, high), np.sqrt(covariance[..., 0])
     return float(np.mean(ndtr((low / ends - mean) / deviation) + ndtr((mean - high / ends) / deviation)))

@@ -40,7 +40,7 @@ def public_bends(loss: MarginLoss, s: Floats) -> Floats:
 
 
 @public_bends.register(DeclaredLoss)
-def _(loss: DeclaredLoss, s: Floats) -> Floats:
+def _public_bends_declared_loss(loss: DeclaredLoss, s: Floats) -> Floats:
     """Take its bound: a declared loss is code, which a saved release does not hold."""
     return np.full(len(s), float(loss.curvature))
 

@@ -63,76 +63,76 @@ def bulk(prior: Family) -> Bulk:
 
 
 @parameter.register(BetaLaw)
-def _(prior: BetaLaw, x: Floats) -> Floats:
+def _parameter_beta_law(prior: BetaLaw, x: Floats) -> Floats:
     del prior
     return np.asarray(np.clip(expit(x), LEAST, MOST))
 
 
 @coordinate.register(BetaLaw)
-def _(prior: BetaLaw, theta: Floats) -> Floats:
+def _coordinate_beta_law(prior: BetaLaw, theta: Floats) -> Floats:
     del prior
     return np.asarray(logit(np.clip(theta, 0.0, 1.0)))
 
 
 @log_prior.register(BetaLaw)
-def _(prior: BetaLaw, x: Floats) -> Floats:
+def _log_prior_beta_law(prior: BetaLaw, x: Floats) -> Floats:
     """α ln p + β ln(1−p)"""
     a, b = float(prior.alpha), float(prior.beta)
     return np.asarray(-a * np.logaddexp(0.0, -x) - b * np.logaddexp(0.0, x))
 
 
 @bulk.register(BetaLaw)
-def _(prior: BetaLaw) -> Bulk:
+def _bulk_beta_law(prior: BetaLaw) -> Bulk:
     a, b = float(prior.alpha), float(prior.beta)
     deviation = float((1 / a + 1 / b) ** 0.5)
     return Bulk(float(np.log(a / b)), deviation, 45 / a + 9.5 * deviation, 45 / b + 9.5 * deviation)
 
 
 @parameter.register(GammaLaw)
-def _(prior: GammaLaw, x: Floats) -> Floats:
+def _parameter_gamma_law(prior: GammaLaw, x: Floats) -> Floats:
     del prior
     return np.asarray(np.clip(np.exp(np.minimum(x, 690.0)), LEAST, LARGEST))
 
 
 @coordinate.register(GammaLaw)
-def _(prior: GammaLaw, theta: Floats) -> Floats:
+def _coordinate_gamma_law(prior: GammaLaw, theta: Floats) -> Floats:
     del prior
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.maximum(theta, 0.0)))
 
 
 @log_prior.register(GammaLaw)
-def _(prior: GammaLaw, x: Floats) -> Floats:
+def _log_prior_gamma_law(prior: GammaLaw, x: Floats) -> Floats:
     """s·ln λ − tλ"""
     s, t = float(prior.shape), float(prior.rate)
     return np.asarray(s * x - t * np.exp(np.minimum(x, 690.0)))
 
 
 @bulk.register(GammaLaw)
-def _(prior: GammaLaw) -> Bulk:
+def _bulk_gamma_law(prior: GammaLaw) -> Bulk:
     s, t = float(prior.shape), float(prior.rate)
     right = min(9.5 * s**-0.5, 2 + float(np.log1p(60 / s)))
     return Bulk(float(np.log(s / t)), s**-0.5, 45 / s + 9.5 * s**-0.5, right)
 
 
 @parameter.register(NormalMean)
-def _(prior: NormalMean, x: Floats) -> Floats:
+def _parameter_normal_mean(prior: NormalMean, x: Floats) -> Floats:
     del prior
     return x
 
 
 @coordinate.register(NormalMean)
-def _(prior: NormalMean, theta: Floats) -> Floats:
+def _coordinate_normal_mean(prior: NormalMean, theta: Floats) -> Floats:
     del prior
     return theta
 
 
 @log_prior.register(NormalMean)
-def _(prior: NormalMean, x: Floats) -> Floats:
+def _log_prior_normal_mean(prior: NormalMean, x: Floats) -> Floats:
     return np.asarray(-((x - prior.mean()) ** 2) / (2 * prior.variance()))
 
 
 @bulk.register(NormalMean)
-def _(prior: NormalMean) -> Bulk:
+def _bulk_normal_mean(prior: NormalMean) -> Bulk:
     deviation = prior.variance() ** 0.5
     return Bulk(prior.mean(), deviation, 9.5 * deviation, 9.5 * deviation)

@@ -49,7 +49,7 @@ def score(prior: Family, theta: Floats) -> Floats:
 
 
 @quantile.register(BetaLaw)
-def _(prior: BetaLaw, v: Floats) -> Floats:
+def _quantile_beta_law(prior: BetaLaw, v: Floats) -> Floats:
     a, b = prior._parameters  # noqa: SLF001 - doubles of the public fields
     tail = ndtr(-np.abs(v))
     theta = np.where(v < 0, betaincinv(a, b, tail), betainccinv(a, b, tail))
@@ -57,13 +57,13 @@ def _(prior: BetaLaw, v: Floats) -> Floats:
 
 
 @score.register(BetaLaw)
-def _(prior: BetaLaw, theta: Floats) -> Floats:
+def _score_beta_law(prior: BetaLaw, theta: Floats) -> Floats:
     a, b = prior._parameters  # noqa: SLF001
     return _two_sided(betainc(a, b, theta), betaincc(a, b, theta))
 
 
 @quantile.register(GammaLaw)
-def _(prior: GammaLaw, v: Floats) -> Floats:
+def _quantile_gamma_law(prior: GammaLaw, v: Floats) -> Floats:
     s, t = prior._parameters  # noqa: SLF001
     tail = ndtr(-np.abs(v))
     theta = np.where(v < 0, gammaincinv(s, tail), gammainccinv(s, tail)) / t
@@ -71,18 +71,18 @@ def _(prior: GammaLaw, v: Floats) -> Floats:
 
 
 @score.register(GammaLaw)
-def _(prior: GammaLaw, theta: Floats) -> Floats:
+def _score_gamma_law(prior: GammaLaw, theta: Floats) -> Floats:
     s, t = prior._parameters  # noqa: SLF001
     return _two_sided(gammainc(s, t * theta), gammaincc(s, t * theta))
 
 
 @quantile.register(NormalMean)
-def _(prior: NormalMean, v: Floats) -> Floats:
+def _quantile_normal_mean(prior: NormalMean, v: Floats) -> Floats:
     return np.asarray(prior.mean() + prior.variance() ** 0.5 * v)
 
 
 @score.register(NormalMean)
-def _(prior: NormalMean, theta: Floats) -> Floats:
+def _score_normal_mean(prior: NormalMean, theta: Floats) -> Floats:
     return np.asarray((theta - prior.mean()) / prior.variance() ** 0.5)
 
 

@@ -237,32 +237,32 @@ def record_law(model: Family) -> RecordLaw:
 
 
 @record_law.register
-def _(model: BetaBernoulli) -> RecordLaw:
+def _record_law_beta_bernoulli(model: BetaBernoulli) -> RecordLaw:
     """On a grid finer than 1 records are put at 0 or 1, the widest law with mean θ: x has none."""
     return Trial(0, 1, unit=model.lattice.high)
 
 
 @record_law.register
-def _(model: BetaBinomial) -> RecordLaw:
+def _record_law_beta_binomial(model: BetaBinomial) -> RecordLaw:
     return Trial(0, 1, copies=model.trials)
 
 
 @record_law.register
-def _(model: BetaGeometric) -> RecordLaw:
+def _record_law_beta_geometric(model: BetaGeometric) -> RecordLaw:
     return Failures(0, model.lattice.high)
 
 
 @record_law.register
-def _(model: GammaPoisson) -> RecordLaw:
+def _record_law_gamma_poisson(model: GammaPoisson) -> RecordLaw:
     return Events(0, model.lattice.high)
 
 
 @record_law.register
-def _(model: GammaExponential) -> RecordLaw:
+def _record_law_gamma_exponential(model: GammaExponential) -> RecordLaw:
     return Wait(0, model.lattice.high, grid=float(model.lattice.grid))
 
 
 @record_law.register
-def _(model: NormalMean) -> RecordLaw:
+def _record_law_normal_mean(model: NormalMean) -> RecordLaw:
     lattice, sigma = model.lattice, float(model.noise) ** 0.5
     return Measurement(lattice.low, lattice.high, grid=float(lattice.grid), sigma=sigma)

@@ -187,22 +187,22 @@ def filter_for(budget: Guarantee) -> Filter:
 
 
 @filter_for.register
-def _(budget: PureDP) -> Filter:
+def _filter_for_pure_dp(budget: PureDP) -> Filter:
     return Filter(budget, (PureMeter(Fraction(budget.loss)),), 1, Fraction(0))
 
 
 @filter_for.register
-def _(budget: ZeroCDP) -> Filter:
+def _filter_for_zero_cdp(budget: ZeroCDP) -> Filter:
     return Filter(budget, (ConcentratedMeter(Fraction(budget.rho)),), 1, Fraction(0))
 
 
 @filter_for.register
-def _(budget: GaussianDP) -> Filter:
+def _filter_for_gaussian_dp(budget: GaussianDP) -> Filter:
     return Filter(budget, (GaussianMeter(Fraction(budget.mu_squared)),), 1, Fraction(0))
 
 
 @filter_for.register
-def _(budget: RenyiDP) -> Filter:
+def _filter_for_renyi_dp(budget: RenyiDP) -> Filter:
     """Every known point must keep holding: that is what the budget promises."""
     if budget.profile is not None or not isinstance(budget.curve, Points):
         raise NotProved(
@@ -213,7 +213,7 @@ def _(budget: RenyiDP) -> Filter:
 
 
 @filter_for.register
-def _(budget: ApproxDP) -> Filter:
+def _filter_for_approx_dp(budget: ApproxDP) -> Filter:
     """Σε ≤ ε, or ΣD_α at one order of a fixed grid below ε − ln((α−1)/α) + (ln δ' + ln α)/(α−1) [CKS20].
 
     Half of δ is kept for disclosing events of (ε_i, δ_i) releases. The other half is shared by the orders,

@@ -26,7 +26,7 @@ def written(expression: Expression) -> str:
 
 
 @written.register
-def _(expression: Column) -> str:
+def _written_column(expression: Column) -> str:
     """Write a name bare where Python's parser gives it back unchanged."""
     name = expression.name
     plain = (
@@ -36,27 +36,27 @@ def _(expression: Column) -> str:
 
 
 @written.register
-def _(expression: Constant) -> str:
+def _written_constant(expression: Constant) -> str:
     return f"constant({expression.number!r})"
 
 
 @written.register
-def _(expression: Compare) -> str:
+def _written_compare(expression: Compare) -> str:
     return f"{_within(expression.inner, Compare, Among, Both, Not)} {expression.sign} {expression.constant!r}"
 
 
 @written.register
-def _(expression: Among) -> str:
+def _written_among(expression: Among) -> str:
     return f"{_within(expression.inner, Compare, Among, Both, Not)} in {list(expression.levels)!r}"
 
 
 @written.register
-def _(expression: Cut) -> str:
+def _written_cut(expression: Cut) -> str:
     return f"{_within(expression.inner, Affine)}.cut({list(expression.edges)!r})"
 
 
 @written.register
-def _(expression: Affine) -> str:
+def _written_affine(expression: Affine) -> str:
     x, slope, shift = _within(expression.inner, Affine), expression.slope, expression.shift
     if slope == -1 and shift:
         return f"{shift!r} - {x}"
@@ -65,7 +65,7 @@ def _(expression: Affine) -> str:
 
 
 @written.register
-def _(expression: Both) -> str:
+def _written_both(expression: Both) -> str:
     return " and ".join(
         f"({written(side)})" if _either(side) else written(side)
         for side in (expression.left, expression.right)
@@ -73,7 +73,7 @@ def _(expression: Both) -> str:
 
 
 @written.register
-def _(expression: Not) -> str:
+def _written_not(expression: Not) -> str:
     sides = _either(expression)
     return " or ".join(map(written, sides)) if sides else f"not {_within(expression.inner, Both, Not)}"
 

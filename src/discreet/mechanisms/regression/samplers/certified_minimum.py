@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb, arb_mat
 
 from discreet.models.margin_losses import ClippedPoisson, Logistic, MarginLoss
-from discreet.numerics.newton import descend, inverted
+from discreet.models.newton import descend, inverted
 from discreet.privacy.arithmetic.ball import ball, ceiling, precision
 
 if TYPE_CHECKING:
@@ -217,11 +217,11 @@ def ball_slope(loss: MarginLoss, s: arb, y: float) -> arb:
 
 
 @ball_slope.register
-def _(loss: Logistic, s: arb, y: float) -> arb:
+def _ball_slope_logistic(loss: Logistic, s: arb, y: float) -> arb:
     del loss
     return -arb(y) / (1 + (arb(y) * s).exp())
 
 
 @ball_slope.register
-def _(loss: ClippedPoisson, s: arb, y: float) -> arb:
+def _ball_slope_clipped_poisson(loss: ClippedPoisson, s: arb, y: float) -> arb:
     return s.exp().min(ball(loss.upper)) - arb(y)

@@ -171,7 +171,9 @@ def stepper(loss: MarginLoss, potential: Potential, settings: tuple[float, float
 
 
 @stepper.register
-def _(loss: Logistic, potential: Potential, settings: tuple[float, float, float, float]) -> Steps:
+def _stepper_logistic(
+    loss: Logistic, potential: Potential, settings: tuple[float, float, float, float]
+) -> Steps:
     del loss
     from discreet.mechanisms.regression.samplers import langevin_kernel as kernel  # noqa: PLC0415 - compiles
 

@@ -34,14 +34,14 @@ def floor(loss: MarginLoss, s: Floats, y: Floats, h: Floats) -> Floats:
 
 
 @floor.register(Logistic)
-def _(_loss: Logistic, s: Floats, y: Floats, h: Floats) -> Floats:
+def _floor_logistic(_loss: Logistic, s: Floats, y: Floats, h: Floats) -> Floats:
     """σ'(|s| + h), as σ' falls with |s|; by self-concordance it is at least e^{−h}σ'(s)"""
     q = expit(-(np.abs(s) + h))
     return np.asarray(q * (1 - q) * (y != 0))
 
 
 @floor.register(ClippedPoisson)
-def _(loss: ClippedPoisson, s: Floats, y: Floats, h: Floats) -> Floats:
+def _floor_clipped_poisson(loss: ClippedPoisson, s: Floats, y: Floats, h: Floats) -> Floats:
     """e^{s−h} while s + h stays below the knee ln(upper), beyond which the loss is a line"""
     knee = math.log(float(loss.upper))
     return np.asarray(np.where(s + h < knee, np.exp(np.minimum(s, knee) - h), 0.0) + 0 * y)
@@ -54,13 +54,13 @@ def pull(loss: MarginLoss) -> Fraction:
 
 
 @pull.register(Logistic)
-def _(_loss: Logistic) -> Fraction:
+def _pull_logistic(_loss: Logistic) -> Fraction:
     """max_t t/(1 + e^t): the top is where e^{t−1}(t − 1) = 1/e, and the value there is t − 1 = W(1/e)"""
     return _PULL
 
 
 @pull.register(ClippedPoisson)
-def _(loss: ClippedPoisson) -> Fraction:
+def _pull_clipped_poisson(loss: ClippedPoisson) -> Fraction:
     """By convexity −sφ'(s) ≤ φ(0) − min φ; a line joins the loss at its knee with slope ≥ 0, so the least
     value is that of e^s − ys, y − y ln y, and φ(0) ≤ 1: at most max(1, B ln B − B + 1) for counts 0 … B
     """
@@ -76,13 +76,13 @@ def rounded(loss: MarginLoss, reach: float) -> float:
 
 
 @rounded.register(Logistic)
-def _(_loss: Logistic, reach: float) -> float:
+def _rounded_logistic(_loss: Logistic, reach: float) -> float:
     """80 of softplus_kernel.py, and 2 of a sum s + h of two margins and its positive part"""
     return 80.0 + 3 * reach
 
 
 @rounded.register(ClippedPoisson)
-def _(loss: ClippedPoisson, reach: float) -> float:
+def _rounded_clipped_poisson(loss: ClippedPoisson, reach: float) -> float:
     """16 of each term: NumPy's exponential and logarithm are trusted to 8 units in the last place"""
     most = float(loss.upper)
     return 16 * (1.0 + most * (2 * reach + math.log(max(most, 1.0)) + 2))
@@ -96,7 +96,7 @@ def rises(loss: MarginLoss, s: Floats, y: Floats) -> Rise:
 
 
 @rises.register(Logistic)
-def _(_loss: Logistic, s: Floats, y: Floats) -> Rise:
+def _rises_logistic(_loss: Logistic, s: Floats, y: Floats) -> Rise:
     from discreet.mechanisms.regression.samplers.softplus_kernel import bases, increments  # noqa: PLC0415 - loads numba
 
     inverses, lines = np.empty_like(s), np.empty_like(s)
@@ -111,7 +111,7 @@ def _(_loss: Logistic, s: Floats, y: Floats) -> Rise:
 
 
 @rises.register(ClippedPoisson)
-def _(loss: ClippedPoisson, s: Floats, y: Floats) -> Rise:
+def _rises_clipped_poisson(loss: ClippedPoisson, s: Floats, y: Floats) -> Rise:
     base = loss.value(s, y)
     return lambda h, part: np.asarray((loss.value(s[part] + h, y[part]) - base[part]).sum(axis=1))
 
