@@ -59,8 +59,8 @@ def _updated_scalar_family(
 def _updated_dirichlet_law(
     model: DirichletLaw,
     statistics: Floats,
-    n: int,
-    weight: Fraction | int = 1,  # noqa: ARG001
+    n: int,  # noqa: ARG001
+    weight: Fraction | int = 1,
 ) -> Floats:
     return np.asarray(model.natural + float(weight) * statistics)
 

@@ -68,9 +68,9 @@ def _groups_count_model(prior: CountModel, posterior: Any, draws: int, source: S
 @_groups.register(GeneralizedLinear)
 def _groups_generalized_linear(
     prior: GeneralizedLinear,
-    posterior: Any,
+    posterior: Any,  # noqa: ANN401
     draws: int,
-    source: Source,  # noqa: ANN401
+    source: Source,
 ) -> dict[str, Any]:
     """Take the weights as one variable, by the name of each."""
     d = prior.dimension
