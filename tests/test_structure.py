@@ -148,3 +148,14 @@ def test_no_function_is_called_underscore():
     for path in SRC.rglob("*.py"):
         names = {n.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef)}
         assert "_" not in names, path
+
+
+# Laws, reference numbers and attacks run over everything; data are data.
+ACROSS = {"laws", "numbers", "attacks", "reference", "catalogue"}
+
+
+def test_tests_stand_where_the_code_stands():
+    tests = Path(__file__).parent
+    folders = {p.parent.relative_to(tests) for p in tests.rglob("test_*.py")} - {Path()}
+    strangers = {p for p in folders if p.parts[0] not in ACROSS and not (SRC / p).is_dir()}
+    assert strangers == {Path("report/browser")}  # the report's page, in a real browser

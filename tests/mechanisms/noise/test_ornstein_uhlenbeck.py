@@ -14,7 +14,7 @@ from discreet.mechanisms.noise.ornstein_uhlenbeck import OrnsteinUhlenbeck, Tier
 from discreet.privacy.kinds import ApproxDP, GaussianDP
 from discreet.sampling.source import SeededSource
 
-D2 = json.loads((Path(__file__).parents[1] / "reference" / "D2_coupling_iteration_ou.json").read_text())
+D2 = json.loads((Path(__file__).parents[2] / "reference" / "D2_coupling_iteration_ou.json").read_text())
 
 
 @pytest.mark.parametrize("row", D2["ornstein_uhlenbeck"]["rows"])

@@ -29,7 +29,7 @@ from discreet.privacy.amplification.mixing import (
 )
 from discreet.privacy.kinds import ApproxDP
 
-D1 = json.loads((Path(__file__).parents[1] / "reference" / "D1_mixing_amplification.json").read_text())
+D1 = json.loads((Path(__file__).parents[2] / "reference" / "D1_mixing_amplification.json").read_text())
 KERNELS = {
     name: FiniteKernel.of([[Fraction(x) for x in row] for row in given["K"]])
     for name, given in D1["kernels"].items()

@@ -24,7 +24,7 @@ from discreet.mechanisms.local.profile_categorical import (
 from discreet.privacy.profile_graph import ProfileGraph
 from discreet.sampling.source import SeededSource
 
-REFERENCE = Path(__file__).parents[1] / "reference"
+REFERENCE = Path(__file__).parents[2] / "reference"
 E1 = json.loads((REFERENCE / "E1_bernoulli_profiles.json").read_text())
 E2 = json.loads((REFERENCE / "E2_categorical_profiles.json").read_text())
 CHAIN6 = ProfileGraph.chain([Fraction(i, 5) for i in range(6)])

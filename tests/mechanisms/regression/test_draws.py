@@ -70,7 +70,7 @@ def test_converting_through_gaussian_dp_saves_prior_strength(epsilon, saved):
 
 # Reference X (GLM appendix, tightness lemma): one record, prior N(0, σ²), label flipped; the term i = 0 of
 # the printed series must carry weight ½ [docs/errata.md 10].
-X = json.loads((Path(__file__).parents[1] / "reference" / "X_glm_appendix.json").read_text(encoding="utf-8"))
+X = json.loads((Path(__file__).parents[2] / "reference" / "X_glm_appendix.json").read_text(encoding="utf-8"))
 COLUMNS = (
     "sigma2=1/(n beta)",
     "lambda",

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "H_hmm_gibbs.json").read_text())
+REFERENCE = json.loads((Path(__file__).parents[2] / "reference" / "H_hmm_gibbs.json").read_text())
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from discreet.privacy.amplification.noisy_sgd import NoisySGD
 from discreet.privacy.guarantee import NotProved
 from discreet.privacy.json import from_json, to_json
 
-D2 = json.loads((Path(__file__).parents[1] / "reference" / "D2_coupling_iteration_ou.json").read_text())
+D2 = json.loads((Path(__file__).parents[2] / "reference" / "D2_coupling_iteration_ou.json").read_text())
 
 
 @pytest.mark.parametrize("row", D2["theorem21"]["rows"])

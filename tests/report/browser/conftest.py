@@ -30,7 +30,7 @@ LIGHT, DARK = "1", "0"  # what Blink calls them
 
 def _releases():
     """Load the releases that the report's own tests are made of; tests are no package."""
-    path = Path(__file__).parents[1] / "report" / "conftest.py"
+    path = Path(__file__).parents[2] / "report" / "conftest.py"
     spec = importlib.util.spec_from_file_location("report_releases", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

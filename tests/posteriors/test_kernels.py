@@ -17,17 +17,17 @@ from discreet.posteriors.hidden_markov.readings import READINGS_OF
 POSTERIORS = Path(discreet.__file__).parent / "posteriors"
 TESTS = Path(__file__).parents[1]
 
-HMM = "hmm/test_kernels_geweke.py"
+HMM = "posteriors/hidden_markov/test_kernels_geweke.py"
 HMM_COUNTS = f"{HMM}::test_count_kernels_keep_the_joint_law_and_a_tempered_twin_does_not"
 HMM_NOISE = (
     f"{HMM}::test_noise_aware_moves_keep_the_joint_law_and_a_twin_that_believes_in_less_noise_does_not"
 )
 MOMENTS = (
-    "noise_aware_normal/test_moments_geweke.py"
+    "posteriors/normal/test_moments_geweke.py"
     "::test_the_walk_keeps_the_law_of_the_moments_and_a_twin_that_believes_in_less_noise_does_not"
 )
-NORMAL = "noise_aware_normal/test_getting_it_right.py::test_the_kernel_keeps_the_prior"
-RECORDS = "models/test_records_geweke.py::test_the_chain_keeps_the_prior"
+NORMAL = "posteriors/normal/test_getting_it_right.py::test_the_kernel_keeps_the_prior"
+RECORDS = "posteriors/network/test_records_geweke.py::test_the_chain_keeps_the_prior"
 
 HIDDEN = "hidden_markov/kernels"
 COUNTS = ("hidden_markov/exact_counts", f"{HIDDEN}/scores", f"{HIDDEN}/sweeps")
