@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet as pq
 
 import discreet as dc
-from discreet.families.records import Ball, Lattice, tight
+from discreet.families.records import Ball, Lattice
 from discreet.statistics import joint, sorted_units
 from discreet.statistics.counts import counts
 from discreet.statistics.kernel import mixed, tally, to_ball
@@ -213,5 +213,5 @@ def test_the_compiled_ball_is_the_family_s(width):
         [equal_entries(width), rng.normal(0, 3, (3000, width)), rng.normal(0, 1e-9, (9, width))]
     )
     q = x.T.copy(order="C")
-    to_ball(q, 2.0**9, float(ball.largest), tight(width))
+    to_ball(q, ball.settings(width))
     assert np.array_equal(q.T.astype(np.int64), ball.integers(x, width))

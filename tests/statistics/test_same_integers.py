@@ -90,12 +90,16 @@ def lattice_sum(x, grid, low, high):
 
 
 def moments(columns):
-    x = np.clip(np.ascontiguousarray(np.stack(columns, axis=1)) / 2**-9, -(2.0**400), 2.0**400)
-    y = x * (1280 / np.maximum(np.sqrt(np.square(x).sum(axis=1)), 1280))[:, None]
-    q, short = np.floor(y + 0.5), np.trunc(y * (1 - (x.shape[1] + 8) * 2.0**-50))
-    for column, less in zip(q.T, short.T, strict=True):  # one entry after another, until the row fits
-        long = np.square(q).sum(axis=1) > 1280**2
-        column[long] = less[long]
+    x = np.ascontiguousarray(np.stack(columns, axis=1)) / 2**-9
+    x = np.sign(x) * np.clip(np.abs(x), 2.0**-400, 2.0**400)
+    square = np.square(x).sum(axis=1)
+    y = x * (1280 / np.maximum(np.sqrt(square), 1280))[:, None]
+    q, less = np.floor(y + 0.5), np.trunc(y * (1 - (x.shape[1] + 8) * 2.0**-50))
+    least = np.clip((1 - 2.0**-9 + 2.0**-19) * square, 0.5, 1279**2)
+    more = np.where(y > 0, np.ceil(y), np.floor(y))
+    for i in range(x.shape[1]):  # one entry after another, until the row fits, or has kept its length
+        long, short = np.square(q).sum(axis=1) > 1280**2, np.square(q).sum(axis=1) < least
+        q[long, i], q[short, i] = less[long, i], more[short, i]
     q = q.astype(np.int64)
     return q.sum(axis=0), np.array(
         [int((q[:, i] * q[:, j]).sum()) for i in range(q.shape[1]) for j in range(i, q.shape[1])]

@@ -62,11 +62,14 @@ def encoded(rows):
 def expected(rows):
     x, sign = encoded(rows)
     x = x / GRID
-    y = x * (R / np.maximum(np.sqrt(np.square(x).sum(axis=1)), R))[:, None]
-    q, short = np.floor(y + 0.5), np.trunc(y * (1 - (x.shape[1] + 8) * 2.0**-50))
-    for column, less in zip(q.T, short.T, strict=True):  # one entry after another, until the row fits
-        long = np.square(q).sum(axis=1) > R * R
-        column[long] = less[long]
+    square = np.square(x).sum(axis=1)
+    y = x * (R / np.maximum(np.sqrt(square), R))[:, None]
+    q, less = np.floor(y + 0.5), np.trunc(y * (1 - (x.shape[1] + 8) * 2.0**-50))
+    least = np.clip((1 - 2.0**-9 + 2.0**-19) * square, 0.5, (R - 1) ** 2)
+    more = np.where(y > 0, np.ceil(y), np.floor(y))
+    for i in range(x.shape[1]):  # one entry after another, until the row fits, or has kept its length
+        long, short = np.square(q).sum(axis=1) > R * R, np.square(q).sum(axis=1) < least
+        q[long, i], q[short, i] = less[long, i], more[short, i]
     q = q.astype(np.int64)
     r = np.column_stack([q, np.full(len(q), A)]) * sign[:, None]
     d = r.shape[1]

@@ -11,12 +11,17 @@ import numpy as np
 from discreet.families.exact_fields import power_of_two_above
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
 
     from discreet.families.family import Floats, Integers
 
 GRID_BITS = 15
 FAR = 2.0**400  # steps of the grid: longer entries are put there, so that norms stay finite
+NEAR = 2.0**-400  # and shorter ones there, unless they are 0, so that no row's square vanishes
+FINE = 2**10  # steps of a radius from which on short rows are lengthened
+KEPT = 1 - 2.0**-9 + 2.0**-19  # of a row's square, a little above (1 − 2^-10)²
 WIDE = 2**300  # a radius beyond it, or below its inverse, has steps that doubles cannot square
 LARGEST = 2**53  # integers that doubles hold exactly
 
@@ -136,22 +141,44 @@ class Ball:
         """Where an entry that is longer is put."""
         return float(self.grid) * FAR
 
-    def integers(self, data: ArrayLike, columns: int) -> Integers:
-        """Shrink rows longer than R steps to R, round them, and truncate entries in turn while Σq² > R².
+    @property
+    def inner(self) -> int:
+        """Σq² from which on no row is lengthened: (R − 1)²; 0 where coarse steps would bias sums too much."""
+        return (self.largest - 1) ** 2 if self.largest >= FINE else 0
 
-        So ‖q‖ ≥ ‖x‖/g − √d/2 − 2 for every row inside, and Σq² ≤ R² for all: `tight` has the proof.
+    @property
+    def near(self) -> float:
+        """Where an entry that is shorter, and not 0, is put."""
+        return float(self.grid) * NEAR
+
+    def integers(self, data: ArrayLike, columns: int) -> Integers:
+        """Shrink rows longer than R steps to R, round them, and mend what is then too long or too short.
+
+        Entries in turn are truncated while Σq² > R², or rounded away from 0 while Σq² < `least`. So Σq² ≤ R²
+        and ‖q‖ ≥ min((1 − 2^-10)‖x‖/g, R − 1) where R ≥ 2^10: from 2^11 steps on every row inside, however
+        short, keeps 1 − 2^-10 of its length. A change moves ‖q‖ by a step at most, and least ≤ (R − 1)², so
+        that no row passes R; `tight` has what doubles round. Coarser balls keep ‖x‖/g − √d/2 − 2, and 1 step.
         """
         x = numbers(data, columns=columns)
         if x.shape[1] != columns:
             raise ValueError(f"a record has {columns} numbers, got rows of {x.shape[1]}")
-        x = np.clip(np.where(np.isnan(x), 0.0, x), -self.reach, self.reach) / float(self.grid)
-        x = np.ascontiguousarray(x)  # because the order in which numpy adds a row follows the layout
-        y = x * (self.largest / np.maximum(np.sqrt((x**2).sum(axis=1)), self.largest))[:, None]
-        rounded, truncated = np.floor(y + 0.5), np.trunc(y * tight(columns))
-        gained = rounded**2 - truncated**2  # at least 0
-        beyond = (rounded**2).sum(axis=1)[:, None] - np.cumsum(gained, axis=1) + gained
-        q: Integers = np.where(beyond > self.largest**2, truncated, rounded).astype(np.int64)
-        return q
+        x = np.where(np.isnan(x), 0.0, x)
+        x = np.sign(x) * np.clip(np.abs(x), self.near, self.reach) / float(self.grid)
+        square = _sum_of_squares(x)
+        y = x * (self.largest / np.maximum(np.sqrt(square), self.largest))[:, None]
+        q = np.floor(y + 0.5)
+        length, most = (q**2).sum(axis=1), self.largest**2
+        least = np.maximum(np.minimum(KEPT * square, self.inner), 0.5)
+        long, short = length > most, length < least
+        q[long] = _in_turn(q[long], np.trunc(y[long] * tight(columns)), lambda now: now > most)
+        q[short] = _in_turn(q[short], _away_from_0(y[short]), lambda now: now < least[short, None])
+        whole: Integers = q.astype(np.int64)
+        return whole
+
+    def settings(self, columns: int) -> Floats:
+        """Return what compiled.to_ball needs to know."""
+        per_step, largest, inner = 1 / float(self.grid), float(self.largest), float(self.inner)
+        return np.array([per_step, largest, tight(columns), self.near, KEPT, inner])
 
     def second_moments(self, q: Integers) -> Integers:
         """Return Σqqᵀ, packed; doubles (and so BLAS) are exact while n·R² < 2^53."""
@@ -161,6 +188,32 @@ class Ball:
         rows, columns = np.triu_indices(q.shape[1])
         packed: Integers = (x.T @ x)[rows, columns].astype(np.int64)
         return packed
+
+
+def _sum_of_squares(x: Floats) -> Floats:
+    """Σ_j x_j² of each row in one order on every engine: eight sums in a tree, then what is left over.
+
+    numpy's own order depends on the layout of the array, and on the number of columns from 128 on.
+    """
+    squares, whole = x**2, x.shape[1] - x.shape[1] % 8
+    r = sum((squares[:, i : i + 8] for i in range(8, whole, 8)), squares[:, :8])
+    for _ in range(3 if whole else 0):
+        r = r[:, ::2] + r[:, 1::2]
+    total: Floats = sum(squares[:, whole:].T, r[:, 0] if whole else np.zeros(len(x)))
+    return total
+
+
+def _in_turn(q: Floats, other: Floats, wrong: Callable[[Floats], NDArray[np.bool_]]) -> Floats:
+    """Take a row's other entries instead, one after another, while Σq² is wrong; exact, in whole doubles."""
+    change = other**2 - q**2
+    now = (q**2).sum(axis=1, keepdims=True) + np.cumsum(change, axis=1) - change
+    mended: Floats = np.where(wrong(now), other, q)
+    return mended
+
+
+def _away_from_0(y: Floats) -> Floats:
+    away: Floats = np.where(y > 0, np.ceil(y), np.floor(y))
+    return away
 
 
 def tight(columns: int) -> float:

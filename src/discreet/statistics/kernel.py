@@ -66,19 +66,19 @@ def clip(x: Floats, lower: float, upper: float, missing: float, out: Floats) -> 
 
 @kernel
 def scale(x: Floats, how: Floats, out: Floats) -> None:
-    """Clip as above, then slope·x + shift within [low, high], tiny x taken for 0: tables.columns.Affine."""
+    """Clip as above, then slope·x + shift within [low, high], x ≠ 0 at least tiny long: columns.Affine."""
     lower, upper, missing = how[0], how[1], how[2]
     slope, shift, low, high, tiny = how[3], how[4], how[5], how[6], how[7]
     for i in range(x.size):
         v = x[i]
         v = v if lower <= v <= upper else (upper if v > upper else (lower if v < lower else missing))
-        v = 0.0 if -tiny <= v <= tiny else v
+        v = np.copysign(max(abs(v), tiny), v) if v != 0.0 else v
         out[i] = max(low, min(v * slope + shift, high))
 
 
 @kernel
 def squares(q: Floats, total: Floats) -> None:
-    """Σ_j q_j² in the order of numpy's row sums: one by one below 8 terms, else eight sums in a tree."""
+    """Σ_j q_j² in the order of records.Ball: one by one below 8 terms, else eight sums in a tree."""
     width, n = q.shape
     whole = width - width % 8
     if whole == 0:
@@ -97,21 +97,29 @@ def squares(q: Floats, total: Floats) -> None:
 
 
 @kernel
-def to_ball(q: Floats, per_step: float, largest: float, tight: float) -> None:
+def to_ball(q: Floats, how: Floats) -> None:
     """Ball.integers in place, records side by side: the same operations in the same order, whole doubles."""
+    per_step, largest, tight, near, kept, inner = how[0], how[1], how[2], how[3], how[4], how[5]
     width, n = q.shape
-    shrink, norm = np.empty(n), np.zeros(n)
-    q *= per_step
+    shrink, least, length = np.empty(n), np.empty(n), np.zeros(n)
+    most = largest * largest
+    for j in range(width):
+        for i in range(n):
+            v = q[j, i]
+            q[j, i] = np.copysign(max(abs(v), near), v) * per_step if v != 0.0 else 0.0
     squares(q, shrink)
     for i in range(n):
+        least[i] = max(min(kept * shrink[i], inner), 0.5)
         shrink[i] = largest / max(np.sqrt(shrink[i]), largest)
     for j in range(width):
         for i in range(n):
             q[j, i] *= shrink[i]
             rounded = np.floor(q[j, i] + 0.5)
-            norm[i] += rounded * rounded
+            length[i] += rounded * rounded
     for j in range(width):
         for i in range(n):
-            rounded, truncated = np.floor(q[j, i] + 0.5), np.trunc(q[j, i] * tight)
-            q[j, i] = rounded if norm[i] <= largest * largest else truncated
-            norm[i] -= rounded * rounded - q[j, i] * q[j, i]
+            y = q[j, i]
+            rounded, away = np.floor(y + 0.5), np.ceil(y) if y > 0.0 else np.floor(y)
+            new = np.trunc(y * tight) if length[i] > most else (away if length[i] < least[i] else rounded)
+            length[i] += new * new - rounded * rounded
+            q[j, i] = new

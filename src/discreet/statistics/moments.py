@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.families.records import LARGEST, Ball, refuse_overflow, tight
+from discreet.families.records import KEPT, LARGEST, Ball, refuse_overflow, tight
 from discreet.statistics.exact_value import MOST_RECORDS, Counted
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row, selected
 from discreet.tables.schema import Bounded
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 BLOCK = 2**14  # rows of which some columns stay in the cache; BLAS takes so few in one thread
 WIDEST = 55  # columns of a remote engine: PostgreSQL returns at most 1664 sums
-SMALL = 2.0**-300  # smaller numbers are 0, because PostgreSQL refuses an underflowing square
 
 
 def first_and_second(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - NormalInverseWishart
@@ -141,7 +140,7 @@ def clipped_block(
     q = np.empty((len(columns), len(columns[0])))
     for column, (lower, upper, missing), out in zip(columns, clips, q, strict=True):
         clip(column, lower, upper, missing, out)
-    to_ball(q, 1 / float(ball.grid), float(ball.largest), tight(len(columns)))
+    to_ball(q, ball.settings(len(columns)))
     return q
 
 
@@ -183,30 +182,44 @@ def refuse_width(width: int, ball: Ball) -> None:
 
 def clipped_rows(table: Table, rows: Any, ball: Ball, width: int, beside: tuple[str, ...] = ()) -> Any:  # noqa: ANN401
     """Ball.integers in SQL, the same operations in the same order; columns `beside` come along."""
-    from discreet.tables.numbers import double, floor, truncated  # noqa: PLC0415
+    from discreet.tables.numbers import double, floor  # noqa: PLC0415
 
     def fence(stage: Any) -> Any:  # noqa: ANN401
         # PostgreSQL pulls nested selects up and computes a stage again for each use: 0.4 s became minutes
         return stage.limit(2**62) if table.source.engine == "postgres" else stage
 
-    limit, xs = double(ball.largest), [f"x{i}" for i in range(width)]
-    steps = {x: _not_small(rows[x]) / double(float(ball.grid)) for x in xs}
+    limit, xs, rs = double(ball.largest), *([f"{name}{i}" for i in range(width)] for name in "xr")
+    steps = {x: _not_near(rows[x], ball.near) / double(float(ball.grid)) for x in xs}
     stage = fence(rows.select(*beside, **steps))
-    stage = fence(stage.mutate(square=_numpy_sum([stage[x] * stage[x] for x in xs])))
+    stage = fence(stage.mutate(square=_sum_in_order([stage[x] * stage[x] for x in xs])))
     norm = stage.square.sqrt()
-    stage = fence(stage.mutate(shrink=limit / (norm > limit).ifelse(norm, limit)).drop("square"))
-    stage = fence(stage.select(*beside, **{x: stage[x] * stage.shrink for x in xs}))
-    short = {f"t{i}": truncated(stage[x] * double(tight(width))) for i, x in enumerate(xs)}
-    stage = fence(stage.select(*beside, **short, **{x: floor(stage[x] + double(0.5)) for x in xs}))
-    gains = {f"e{i}": stage[x] * stage[x] - stage[f"t{i}"] * stage[f"t{i}"] for i, x in enumerate(xs)}
-    square = sum((stage[x] * stage[x] for x in xs[1:]), stage.x0 * stage.x0)
-    stage = fence(stage.mutate(**gains, beyond=square - double(ball.largest**2)))
-    gained = accumulate((stage[f"e{i}"] for i in range(width - 1)), initial=double(0))
-    inside = {
-        f"q{i}": (stage.beyond > before).ifelse(stage[f"t{i}"], stage[x])
-        for i, (x, before) in enumerate(zip(xs, gained, strict=True))
+    stage = fence(stage.mutate(shrink=limit / (norm > limit).ifelse(norm, limit)))
+    stage = fence(stage.select(*beside, "square", **{x: stage[x] * stage.shrink for x in xs}))
+    stage = fence(stage.mutate(**{r: floor(stage[x] + double(0.5)) for r, x in zip(rs, xs, strict=True)}))
+    stage = fence(stage.mutate(length=sum((stage[r] * stage[r] for r in rs[1:]), stage.r0 * stage.r0)))
+    kept, inner, one = stage.square * double(KEPT), double(ball.inner), double(0.5)
+    least = (kept > inner).ifelse(inner, kept)
+    stage = fence(stage.mutate(least=(least < one).ifelse(one, least)))
+    others = {f"o{i}": _other(stage, i, ball, tight(width)) for i in range(width)}
+    stage = fence(stage.select(*beside, *rs, "length", "least", **others))
+    changes = (stage[o] * stage[o] - stage[r] * stage[r] for o, r in zip(others, rs, strict=True))
+    lengths = list(accumulate(changes, initial=stage.length))
+    most = double(ball.largest**2)
+    inside = {  # `now` counts every change before, made or not, and so may pass the other end as well
+        f"q{i}": (stage.length > most).ifelse(now > most, now < stage.least).ifelse(stage[f"o{i}"], stage[r])
+        for i, (r, now) in enumerate(zip(rs, lengths, strict=False))
     }
     return fence(stage.select(*beside, **inside))
+
+
+def _other(stage: Any, i: int, ball: Ball, near_one: float) -> Any:  # noqa: ANN401
+    """Entry i of a row that is too long truncated, of one too short rounded away from 0, else as it is."""
+    from discreet.tables.numbers import double, floor, truncated  # noqa: PLC0415
+
+    x, zero = stage[f"x{i}"], double(0)
+    away = (x > zero).ifelse(-floor(-x), floor(x))
+    kept = (stage.length < stage.least).ifelse(away, stage[f"r{i}"])
+    return (stage.length > double(ball.largest**2)).ifelse(truncated(x * double(near_one)), kept)
 
 
 def within(reach: float, x: Any, lower: float, upper: float) -> Any:  # noqa: ANN401
@@ -219,15 +232,17 @@ def within(reach: float, x: Any, lower: float, upper: float) -> Any:  # noqa: AN
     return (x > far).ifelse(far, (x < -far).ifelse(-far, x))
 
 
-def _not_small(x: Any) -> Any:  # noqa: ANN401
+def _not_near(x: Any, near: float) -> Any:  # noqa: ANN401
+    """Put what is shorter, and not 0, at ±near: some engines refuse a square that vanishes."""
     from discreet.tables.numbers import double  # noqa: PLC0415
 
-    small = double(SMALL)
-    return ((x < small) & (x > -small)).ifelse(double(0), x)
+    zero, least = double(0), double(near)
+    shorter = (x > zero) & (x < least)
+    return shorter.ifelse(least, ((x < zero) & (x > -least)).ifelse(-least, x))
 
 
-def _numpy_sum(terms: Sequence[Any]) -> Any:  # noqa: ANN401
-    """Add in the order of numpy's row sums: one by one below 8 terms, else eight partial sums in a tree."""
+def _sum_in_order(terms: Sequence[Any]) -> Any:  # noqa: ANN401
+    """Add in the order of records.Ball: one by one below 8 terms, else eight partial sums in a tree."""
     if len(terms) < 8:
         return sum(terms[1:], terms[0])
     r, whole = list(terms[:8]), len(terms) - len(terms) % 8

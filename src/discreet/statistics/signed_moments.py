@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.families.records import refuse_overflow, tight
+from discreet.families.records import refuse_overflow
 from discreet.models.signed_moments import constant_steps, length_square, moment_ball
 from discreet.statistics.design import ANSWER, designed
 from discreet.statistics.exact_value import MOST_RECORDS, Counted
 from discreet.statistics.moments import BLOCK, clip_of, clipped_rows, refuse_width, stored
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row
-from discreet.tables.derived.columns import TINY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,7 +94,7 @@ class Scaled:
     def of(cls, kind: Any, encoded: Table, name: str) -> Scaled:  # noqa: ANN401 - Bounded
         column: Any = encoded.derived[name]
         ends: Any = encoded.schema[name]
-        affine = column.slope, column.shift, float(ends.lower), float(ends.upper), TINY
+        affine = column.slope, column.shift, float(ends.lower), float(ends.upper), column.tiny
         return cls(np.array([*clip_of(kind, np.inf), *affine]))
 
 
@@ -131,7 +130,7 @@ def signed_block(columns: list[Floats], scaled: Sequence[Scaled | None], model: 
             out[:] = column
         else:
             scale(column, how.settings, out)
-    to_ball(r[:width], 1 / float(ball.grid), float(ball.largest), tight(width))
+    to_ball(r[:width], ball.settings(width))
     r[width:] = float(constant_steps(model))
     r *= sign
     return r

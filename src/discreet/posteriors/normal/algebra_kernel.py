@@ -281,19 +281,22 @@ def at_door(q: Floats, door: Floats, balance: float, s: Floats) -> None:
 
 @kernel
 def to_ball(q: Floats, largest: float) -> None:
-    """Shorten and round; while the row does not fit, truncate instead: Ball.integers, and records.tight."""
-    norm, total = 0.0, 0.0
+    """Shorten and round; mend what is too long or too short: Ball.integers, and records.tight."""
+    square, length = 0.0, 0.0
     for i in range(q.size):
-        norm += q[i] * q[i]
-    factor = largest / max(math.sqrt(norm), largest)
+        square += q[i] * q[i]
+    factor = largest / max(math.sqrt(square), largest)
     for i in range(q.size):
         q[i] *= factor
-        total += math.floor(q[i] + 0.5) ** 2
+        length += math.floor(q[i] + 0.5) ** 2
     tight = 1.0 - (q.size + 8) * 2.0**-50
+    inner = (largest - 1.0) ** 2 if largest >= 1024.0 else 0.0
+    least = max(min((1.0 - 2.0**-9 + 2.0**-19) * square, inner), 0.5)
     for i in range(q.size):
-        rounded = math.floor(q[i] + 0.5)
-        q[i] = rounded if total <= largest * largest else np.trunc(q[i] * tight)
-        total -= rounded**2 - q[i] * q[i]
+        y, rounded = q[i], math.floor(q[i] + 0.5)
+        away = math.ceil(y) if y > 0.0 else math.floor(y)
+        q[i] = np.trunc(y * tight) if length > largest * largest else (away if length < least else rounded)
+        length -= rounded**2 - q[i] * q[i]
 
 
 @kernel(inline="always")

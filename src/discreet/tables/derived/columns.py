@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Cells = Mapping[str, Any]  # name → the clean Ibis value: boolean, code, whole number or double
 
-TINY = 2.0**-500  # smaller numbers count as 0 under an affine map, where some engines refuse an underflow
+TINY = 2.0**-1020  # products of an affine map that are shorter, and not 0, are put there: engines refuse less
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
     ">": operator.gt,
@@ -276,6 +276,11 @@ class Affine(Expression):
             raise ValueError("slope must not be 0; use constant(…) for the same number in every row")
         finite(self.shift)
 
+    @property
+    def tiny(self) -> float:
+        """Where x is put that is shorter and not 0, so that neither it nor slope·x underflows."""
+        return TINY / min(abs(self.slope), 1.0)
+
     def names(self) -> frozenset[str]:
         return self.inner.names()
 
@@ -290,9 +295,9 @@ class Affine(Expression):
         assert isinstance(kind, Bounded)  # noqa: S101 - for the type checker
         x = self.inner.value(cells, schema).cast("float64")
         low, high = literal(kind.lower), literal(kind.upper)
-        y = x.between(literal(-TINY), literal(TINY)).ifelse(literal(0), x) * literal(self.slope) + literal(
-            self.shift
-        )
+        zero, tiny = literal(0), literal(self.tiny)
+        x = ((x > zero) & (x < tiny)).ifelse(tiny, ((x < zero) & (x > -tiny)).ifelse(-tiny, x))
+        y = x * literal(self.slope) + literal(self.shift)
         return (y < low).ifelse(low, (y > high).ifelse(high, y))
 
 
