@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 from sizes import TINY, sized
-from tables import NEEDED, ONE_THREAD
 
 import discreet as dc
 from discreet.datasets import abalone
@@ -24,6 +23,7 @@ from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression_many_columns import read_normal
 from discreet.sampling.source import SeededSource
+from tables import NEEDED, ONE_THREAD
 
 EIGHT = dc.BayesianLinearRegression([0] * 8, (0.5 * np.eye(8)).tolist(), 4, 0.3, 2.5)
 POINTS = [(100, 0.1, 0), (1000, 0.1, 0), (1000, 1, 0), (10_000, 0.3, 0)]

@@ -12,7 +12,6 @@ from pathlib import Path
 import duckdb
 import numpy as np
 from sizes import sized
-from tables import best, scan
 
 import discreet as dc
 from discreet.mechanisms.regression.polynomial_statistics import PolynomialStatistics
@@ -25,6 +24,7 @@ from discreet.statistics.design import bound
 from discreet.statistics.signed_moments import signed
 from discreet.tables.schema import Bounded, Label
 from discreet.tables.table import Table
+from tables import best, scan
 
 XS = [f"x{j}" for j in range(10)]
 SCHEMA = {"y": Label([0, 1]), **{x: Bounded(-3, 3) for x in XS}}
