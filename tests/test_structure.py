@@ -143,6 +143,13 @@ def test_the_type_stub_names_what_the_package_exports():
     assert named == set(discreet.__all__)
 
 
+def test_privatise_is_the_walk_and_nothing_else():
+    lines = (SRC / "privatise.py").read_text().splitlines()
+    assert len(lines) <= 60
+    functions = [n for n in ast.walk(ast.parse("\n".join(lines))) if isinstance(n, ast.FunctionDef)]
+    assert [function.name for function in functions] == ["privatise"]
+
+
 def test_no_function_is_called_underscore():
     """A traceback shows the name and nothing else."""
     for path in SRC.rglob("*.py"):

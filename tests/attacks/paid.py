@@ -51,10 +51,10 @@ class Smokers:
 
 def prepared():
     """Calibrate once, and write a short page: what is left is the line from the charge on."""
-    kind = line.named("noisy_statistics", Smokers.model)
-    ready = line.calibrated(kind, Smokers(), dc.PureDP(PRICE))
+    kind = line.mechanism_class("noisy_statistics", Smokers.model)
+    ready = line.calibrate(kind, Smokers(), dc.PureDP(PRICE))
     line.bounded = lambda *_, **__: Smokers()
-    line.calibrated = lambda *_, **__: ready
+    line.calibrate = lambda *_, **__: ready
     report.report = lambda *_: "<p>short</p>"
 
 

@@ -19,17 +19,17 @@ from discreet.cli.typed.arguments import (
 )
 from discreet.families.registry import FAMILIES
 from discreet.mechanisms.registry import OF_COUNTS as REGISTERED_OF_COUNTS
+from discreet.mechanisms.registry import OF_FAMILIES
 from discreet.mechanisms.registry import OF_REGRESSIONS as REGISTERED_OF_REGRESSIONS
 from discreet.models.registry import MODELS as COUNT_MODELS
 from discreet.models.registry import REGRESSIONS as REGISTERED_REGRESSIONS
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privatise import POSTERIORS
 
 
 def test_lists_for_completion_are_the_registries():
     assert set(MODELS) == set(FAMILIES)
-    assert set(MECHANISMS) == set(POSTERIORS)
+    assert set(MECHANISMS) == set(OF_FAMILIES)
     assert set(COUNTED) == set(COUNT_MODELS)
     assert set(OF_COUNTS) == set(REGISTERED_OF_COUNTS)
     assert set(REGRESSIONS) == set(REGISTERED_REGRESSIONS)

@@ -9,12 +9,12 @@ from discreet.audit.registry import CASES
 from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
 from discreet.mechanisms.posterior.draw import PosteriorDraws
-from discreet.mechanisms.registry import MECHANISMS
+from discreet.mechanisms.registry import MECHANISMS, OF_FAMILIES
 from discreet.privacy import kinds
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
 from discreet.privacy.json import from_json
 from discreet.privacy.kinds import ApproxDP
-from discreet.privatise import POSTERIORS, privatise
+from discreet.privatise import privatise
 from discreet.release.certificate import certificate_text
 from discreet.release.json import model_from_json, model_to_json
 from discreet.release.release import Release
@@ -44,7 +44,7 @@ COVERED = {
 CASES_HERE = [
     pytest.param((model, data, mechanism, relation), id=f"{model.name}{i}-{mechanism}-{relation.value}")
     for i, (model, data) in enumerate(EXAMPLES)
-    for mechanism, relation in itertools.product(POSTERIORS, (SUBSTITUTE, ADD_REMOVE))
+    for mechanism, relation in itertools.product(OF_FAMILIES, (SUBSTITUTE, ADD_REMOVE))
 ]
 
 

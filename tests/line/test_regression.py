@@ -9,6 +9,7 @@ import pytest
 from discreet.audit.registry import CASES
 from discreet.families.normal_mean import NormalMean
 from discreet.ledger import Ledger
+from discreet.line.choose import mechanism_names
 from discreet.mechanisms.calibration import shared
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior
 from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
@@ -22,7 +23,7 @@ from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.group_privacy import per_draw, per_row
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.kinds import ApproxDP, GaussianDP
-from discreet.privatise import ChargeKept, offered, privatise
+from discreet.privatise import ChargeKept, privatise
 from discreet.release.certificate import audits, certificate_text
 from discreet.release.release import Release
 from discreet.report import report
@@ -132,8 +133,8 @@ def test_units_with_several_rows(name, rows, ledgers):
 
 
 def test_names_and_default():
-    assert offered(MODEL) == tuple(OF_REGRESSIONS)
-    assert offered(MODEL)[0] == "objective_perturbation"
+    assert mechanism_names(MODEL) == tuple(OF_REGRESSIONS)
+    assert mechanism_names(MODEL)[0] == "objective_perturbation"
     assert set(OF_REGRESSIONS.values()) <= set(MECHANISMS)
 
 

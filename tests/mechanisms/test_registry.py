@@ -9,9 +9,9 @@ import sys
 import pytest
 
 import discreet.mechanisms
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
 from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.registry import MECHANISMS
+from discreet.mechanisms.registry import MECHANISMS, OF_COUNTS, OF_FAMILIES, OF_REGRESSIONS
 
 
 def concrete_mechanisms():
@@ -45,6 +45,16 @@ def test_every_basic_mechanism_can_be_calibrated_and_states_an_error_bound(name)
     mechanism = MECHANISMS[name]
     assert callable(mechanism.calibrate)
     assert any(hasattr(mechanism, method) for method in ("tail_bound", "flips_bound"))
+
+
+@pytest.mark.parametrize("name", [*OF_FAMILIES, *OF_COUNTS, *OF_REGRESSIONS.values()])
+def test_what_privatise_offers_keeps_the_contract_of_a_model_mechanism(name):
+    mechanism = MECHANISMS[name]
+    assert issubclass(mechanism, ModelMechanism)
+    taken = inspect.signature(mechanism.calibrate).parameters
+    assert {"model", "n", "target"} <= set(taken)
+    assert mechanism.knows_units == ("rows_per_unit" in taken)
+    assert mechanism.repeats == (mechanism.draws is not ModelMechanism.draws)
 
 
 def test_unknown_names_list_the_known_ones():

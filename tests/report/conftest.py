@@ -2,12 +2,12 @@
 
 import pytest
 
+from discreet.line.facts import parameters
 from discreet.mechanisms.registry import MECHANISMS
 from discreet.posteriors.draws import Draws
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.json import to_json
 from discreet.privacy.kinds import ApproxDP
-from discreet.privatise import parameters
 from discreet.release.json import canonical
 from discreet.release.receipt import Receipt
 from discreet.release.release import Release

@@ -20,9 +20,9 @@ from discreet.families import (
 )
 from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
+from discreet.mechanisms.registry import OF_FAMILIES
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privatise import POSTERIORS
 from discreet.report import LedgerView, ScopeView, report
 
 SMOKERS = [1, 0, 0, 1, 0] * 40
@@ -95,7 +95,7 @@ def check(page):
 
 
 # --- every family and mechanism ------------
-@pytest.mark.parametrize("mechanism", POSTERIORS)
+@pytest.mark.parametrize("mechanism", OF_FAMILIES)
 @pytest.mark.parametrize(
     ("model", "data"), EXAMPLES, ids=[f"{m.name}{i}" for i, (m, _) in enumerate(EXAMPLES)]
 )
@@ -160,7 +160,7 @@ def test_several_draws_are_all_there(release_of):
 
 
 # --- the numbers ------------
-@pytest.mark.parametrize("mechanism", POSTERIORS)
+@pytest.mark.parametrize("mechanism", OF_FAMILIES)
 def test_promises_are_the_certificates_numbers_and_never_look_smaller(release_of, mechanism):
     target = ApproxDP(4, 0.05) if mechanism == "direct" else ApproxDP(0.7, 1e-7)
     release = release_of(MODEL, SMOKERS, mechanism, target=target)

@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator, clone
 from discreet.learn.declared import bits, one_answer_each, promise, read_columns, refuse_weights
 from discreet.ledger import Ledger
 from discreet.line.after_charge import blind, release_once
+from discreet.line.charge import pay
+from discreet.line.facts import parameters
 from discreet.line.forms import values
-from discreet.privatise import parameters, pay
 from discreet.release.json import model_to_json
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import numpy as np
 from discreet.learn.declared import Scale, names_of, norm_of
 from discreet.learn.one_vs_rest import composed, shares
 from discreet.learn.private import PrivateEstimator
+from discreet.line.choose import refuse_strangers
 from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
 from discreet.models.regression_values import VALUES
 from discreet.posteriors.draws import released
 from discreet.posteriors.read import posterior
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
-from discreet.privatise import refuse_strangers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,7 @@ class PrivateRegression(PrivateEstimator):
                 f"{', '.join(OF_REGRESSIONS)}"
             )
         kind: Any = MECHANISMS[OF_REGRESSIONS[self.mechanism]]
-        refuse_strangers(self.mechanism, kind.calibrate, self.options or {})
+        refuse_strangers(self.mechanism, kind, self.options or {})
         refusals = []
         for share in shares(target, fits, self.mechanism):
             try:

@@ -1,1 +1,1 @@
-"""The straight line, from the charge on: `after_charge` walks it, `forms` writes what it releases."""
+"""The straight line, a file per step: `choose`, `calibrate`, `charge`, `after_charge`."""

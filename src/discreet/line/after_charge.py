@@ -12,6 +12,9 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, final
 
+from discreet.line.charge import Interrupted
+from discreet.posteriors.draws import released
+from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.release.receipt import LedgerError
 from discreet.tables.errors import TableError
 
@@ -19,7 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from discreet.ledger import Ledger
+    from discreet.mechanisms.mechanism import ModelMechanism
+    from discreet.posteriors.draws import ReleasedValue
     from discreet.release.receipt import Receipt
+    from discreet.sampling.source import Source
+    from discreet.statistics import BoundedStatistic, Counted
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -30,14 +37,6 @@ class ChargeKept(RuntimeError):  # noqa: N818 - what happened, in the user's wor
     """The charge was made and no release came of it; `receipt_id` names it. The cause is not shown: it may
     quote rows.
     """
-
-    def __init__(self, message: str, receipt_id: str) -> None:
-        super().__init__(message)
-        self.receipt_id = receipt_id
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C after the charge; `receipt_id` names it."""
 
     def __init__(self, message: str, receipt_id: str) -> None:
         super().__init__(message)
@@ -65,6 +64,19 @@ def release_once(
         return ledger.record(receipt.id, blind(lambda: form.write(receipt, draw(records))))
 
     return form.load(kept(receipt, work))
+
+
+def released_by(
+    ready: ModelMechanism, statistic: BoundedStatistic, source: Source | None
+) -> Callable[[Counted], ReleasedValue]:
+    """Return the draw of a calibrated mechanism: private value ↦ what is released of it."""
+
+    def draw(counted: Counted) -> ReleasedValue:
+        count = counted.n if statistic.relation is ADD_REMOVE else None
+        drawn = ready.release(counted.values, source, count=count)
+        return released(drawn, statistic.model, several=ready.single is not ready)
+
+    return draw
 
 
 class Withheld(RuntimeError):  # noqa: N818 - what became of it

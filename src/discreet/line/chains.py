@@ -14,6 +14,8 @@ import numpy as np
 
 from discreet import __version__
 from discreet.line.after_charge import Form, blind, kept, release_once
+from discreet.line.charge import pay
+from discreet.line.facts import provenance
 from discreet.line.forms import numbers
 from discreet.mcmc.running import run as chain
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError, settings
@@ -22,7 +24,6 @@ from discreet.mcmc.running.plan import Plan, calibrate
 from discreet.place import dated, new_file
 from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.json import to_json
-from discreet.privatise import pay, provenance
 from discreet.release.receipt import LedgerError
 from discreet.sampling.source import SYSTEM
 from discreet.statistics.counts import counts

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.line.after_charge import release_once
+from discreet.line.charge import pay
 from discreet.line.forms import numbers
 from discreet.privacy.accounting.composition import repeat
-from discreet.privatise import pay
 from discreet.sampling import exact
 from discreet.sampling.source import SYSTEM
 from discreet.tables.opening.observations import column_reader

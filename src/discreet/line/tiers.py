@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from discreet.families.family import Family
 from discreet.line.after_charge import release_once
+from discreet.line.calibrate import promise_for_unit
+from discreet.line.charge import pay
+from discreet.line.facts import parameters, release_facts
 from discreet.line.forms import SALT, several_releases
 from discreet.mechanisms.statistics.tiered_statistics import TieredStatistics
 from discreet.privacy.group_privacy import per_row
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.words import in_words
-from discreet.privatise import parameters, pay, promised, shared_facts
 from discreet.release.json import plain
 from discreet.statistics import bounded
 from discreet.statistics.ranges import refuse_narrow
@@ -54,19 +56,19 @@ def privatise_tiers(
         cast("Family", statistic.model), n=statistic.n, targets=list(each.values())
     )
     tier = {name: ready.tier_of(target) for name, target in each.items()}
-    own = {name: promised(ready.tiers[k], statistic.rows_per_unit, targets[name]) for name, k in tier.items()}
+    own = {
+        name: promise_for_unit(ready.tiers[k], statistic.rows_per_unit, targets[name])
+        for name, k in tier.items()
+    }
     innermost = min(tier, key=tier.__getitem__)
     promises = (own[innermost], targets[innermost])
-    shared, paid = shared_facts(statistic, source), _paid_for(innermost, own[innermost])
+    paid = _paid_for(innermost, own[innermost])
     form = several_releases(
         {
             name: {
-                "mechanism": "noisy_statistics",
+                **release_facts(statistic, ready.tiers[k], own[name], targets[name], source),
                 "parameters": _parameters(ready, tier, name),
                 "theorem": f"{ready.tiers[k].theorem}; {ready.theorem}; {paid}",
-                "guarantee": own[name],
-                "target": targets[name],
-                **shared,
             }
             for name, k in tier.items()
         }
@@ -74,8 +76,8 @@ def privatise_tiers(
     receipt = pay(ledger, promises, scope=scope, charge_id=charge_id, note=note)
 
     def draw(counted: Counted) -> dict[str, NoisyRelease]:
-        count = {"count": counted.n} if statistic.relation is ADD_REMOVE else {}
-        values = ready.release(counted.values, source, **count)
+        count = counted.n if statistic.relation is ADD_REMOVE else None
+        values = ready.release(counted.values, source, count=count)
         return {name: values[k] for name, k in tier.items()}
 
     return release_once(ledger, receipt, statistic.read, draw, form)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.privacy.accounting.composition import repeat
 from discreet.privacy.arithmetic.ball import PrecisionError, largest
@@ -15,6 +15,7 @@ from discreet.sampling.noise import LARGEST_SCALE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from discreet.mechanisms.mechanism import ModelMechanism
     from discreet.privacy.guarantee import Guarantee
 
 WIDEST = 2.0**400  # noise beyond this is no release
@@ -72,7 +73,7 @@ def gaussian_share(target: ApproxDP, q: int) -> GaussianDP:
     return share
 
 
-def shared(calibrate: Callable[[Guarantee], Any], target: Guarantee, q: int) -> Any:  # noqa: ANN401
+def shared(calibrate: Callable[[Guarantee], ModelMechanism], target: Guarantee, q: int) -> ModelMechanism:
     """Return q draws that meet the target: μ/√q each where one is Gaussian DP, else by basic composition."""
     if isinstance(target, ApproxDP):
         with suppress(Unreachable, NotProved, PrecisionError):

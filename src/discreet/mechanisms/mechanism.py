@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 
@@ -17,7 +19,6 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     theorem: ClassVar[str]  # what proves the guarantee, cited
-    reads: ClassVar[str] = "statistic"  # the model's own; "records" or "moments" of a regression
 
     @property
     @abstractmethod
@@ -27,3 +28,29 @@ class Mechanism(ABC):
     @abstractmethod
     def release(self, value: Any, source: Source | None = None) -> Any:  # noqa: ANN401 - each mechanism's own
         """Draw one release; the system source by default."""
+
+
+class ModelMechanism(Mechanism):
+    """A mechanism for the statistic of a model: what `privatise` and the estimators may be asked for."""
+
+    reads: ClassVar[str] = "statistic"  # the model's own; "records" or "moments" of a regression
+    knows_units: ClassVar[bool] = False  # calibrate takes rows_per_unit, and does better than the group rule
+    repeats: ClassVar[bool] = False  # one charge may buy several draws
+    calibrate: ClassVar[Callable[..., ModelMechanism]]  # (model, *, target, n=None, further options)
+
+    @property
+    def single(self) -> ModelMechanism:
+        """The mechanism of one draw: this one, unless it makes several."""
+        return self
+
+    @property
+    def draw_count(self) -> int:
+        return 1
+
+    def draws(self, q: int) -> ModelMechanism:
+        """Return the mechanism that releases q draws and pays for all of them."""
+        raise NotImplementedError(f"{self.name} makes one release, not {q}: it is read freely")
+
+    @abstractmethod
+    def release(self, value: Any, source: Source | None = None, *, count: int | None = None) -> Any:  # noqa: ANN401
+        """Draw one release; `count` is the private number of records, given where that is private."""

@@ -77,8 +77,11 @@ class Draws:
         )
 
 
+ReleasedValue = NoisyRelease | NoisyCells | NoisyMoments | PerturbedFit | Draws
+
+
 @singledispatch
-def released(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
+def released(drawn: Any, model: Model, *, several: bool) -> ReleasedValue:  # noqa: ANN401 - each mechanism's own
     """Turn what a mechanism drew into what is released: θ (one, or several in a row) as Draws."""
     return Draws.of(model, drawn, several=several)
 
@@ -87,7 +90,7 @@ def released(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
 @released.register(NoisyCells)
 @released.register(NoisyMoments)
 @released.register(PerturbedFit)
-def _released_noisy_release_or_noisy_cells(drawn: Any, model: Model, *, several: bool) -> Any:  # noqa: ANN401
+def _released_noisy(drawn: ReleasedValue, model: Model, *, several: bool) -> ReleasedValue:
     """Noisy statistics carry their model and their noise, and are released as they are."""
     del model, several
     return drawn

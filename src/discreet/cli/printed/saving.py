@@ -47,7 +47,7 @@ def draws_to_save() -> int:
 @contextmanager
 def honest(ledger: Ledger, name: str) -> Iterator[None]:
     """Turn Ctrl-C, whenever it comes, into what the ledger knows of the charge."""
-    from discreet.privatise import Interrupted  # noqa: PLC0415
+    from discreet.line.charge import Interrupted  # noqa: PLC0415
 
     BEGUN.set(name)
     try:
@@ -110,7 +110,7 @@ def _view(ledger: Ledger, receipt: Receipt) -> Any:  # noqa: ANN401 - LedgerView
 @contextmanager
 def lost_if_unwritten(receipt: Receipt, place: Path) -> Iterator[None]:
     """Say what became of the charge where its release could not be written."""
-    from discreet.privatise import ChargeKept  # noqa: PLC0415
+    from discreet.line.after_charge import ChargeKept  # noqa: PLC0415
 
     try:
         yield
@@ -150,7 +150,7 @@ def spoken() -> Iterator[None]:
 @contextmanager
 def told_if_stopped(receipt: Receipt, place: Path) -> Iterator[None]:
     """Say on Ctrl-C that the release is there: nobody must pay for it again."""
-    from discreet.privatise import Interrupted  # noqa: PLC0415
+    from discreet.line.charge import Interrupted  # noqa: PLC0415
 
     try:
         yield

@@ -9,7 +9,7 @@ from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
 from discreet.families.family import Family, public_size, table_size
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
 from discreet.mechanisms.posterior.by_model import refuse_namesakes
 from discreet.privacy.accounting.composition import compose
 from discreet.privacy.arithmetic.ball import Exact, PrecisionError
@@ -38,8 +38,10 @@ DOMINANCE = (
 
 
 @dataclass(frozen=True)
-class PosteriorDraw(Mechanism):
+class PosteriorDraw(ModelMechanism):
     """ONE draw from prior + weight·Σ(S, 1); each further draw is a further release and costs as much."""
+
+    repeats: ClassVar[bool] = True
 
     model: Family
     n: int | None = field(default=None, kw_only=True)
@@ -90,10 +92,10 @@ class PosteriorDraw(Mechanism):
 
 
 @dataclass(frozen=True)
-class SeveralDraws(Mechanism):
+class SeveralDraws(ModelMechanism):
     """q independent draws of one mechanism, paid for together."""
 
-    one: Any  # the mechanism of one draw
+    one: ModelMechanism
     q: int
 
     def __post_init__(self) -> None:
@@ -103,6 +105,14 @@ class SeveralDraws(Mechanism):
     @property
     def guarantee(self) -> Guarantee:
         return compose(*[self.one.guarantee] * self.q)
+
+    @property
+    def single(self) -> ModelMechanism:
+        return self.one
+
+    @property
+    def draw_count(self) -> int:
+        return self.q
 
 
 @final

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.families.exact_fields import rational
 from discreet.families.family import public_size, records, table_size
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.posterior.least_temperature import affordable_loss, least_temperature
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.arithmetic.ball import Exact, PrecisionError, ball, ceiling, settle
@@ -40,7 +40,7 @@ Promise = type[PureDP] | type[BoundedRange]
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class OneNetworkSample(Mechanism):
+class OneNetworkSample(ModelMechanism):
     """θ ~ prior × likelihood^(1/T), every entry of every table at least a₀ [F16 §3.1; D14 on networks].
 
     A record reads one entry of each table, so |log p(x'|θ) − log p(x|θ)| ≤ Δ = Σ_v ln((1−(k_v−1)a₀)/a₀), and

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 from discreet.families.exact_fields import rational
 from discreet.families.family import Family, public_size, table_size
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.posterior.by_model import by_model, refuse_namesakes
 from discreet.mechanisms.posterior.least_temperature import affordable_loss, least_temperature
 from discreet.mechanisms.posterior.tempered_laws import (
@@ -40,7 +40,7 @@ Promise = type[PureDP] | type[BoundedRange]
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class OnePosteriorSample(Mechanism):
+class OnePosteriorSample(ModelMechanism):
     """θ ~ prior × likelihood^(1/T) on {θ_i ≥ a₀} [F16 §3.1; Wang, Fienberg, Smola 2015].
 
     With Δ = sup |log p(x'|θ) − log p(x|θ)| two guarantees hold at once: the privacy loss lies in an interval

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.families.exact_fields import rational
 from discreet.families.family import public_size
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.posterior.draw import SeveralDraws, fraction_of_one, verified
 from discreet.mechanisms.regression.knobs import allowed, largest_knob, least_strength, ruled
 from discreet.mechanisms.regression.record_cap import Size, counted
@@ -35,10 +35,11 @@ DRAW = "μ = ρΔ/√m [GLL22]; by Langevin's last iterate less [BSA24, shifted 
 
 
 @dataclass(frozen=True)
-class RegressionDraw(Mechanism):
+class RegressionDraw(ModelMechanism):
     """ONE draw of w; each further one is a further release and costs as much."""
 
     reads: ClassVar[str] = "records"
+    repeats: ClassVar[bool] = True
     theorem: ClassVar[str] = DRAW
 
     model: GeneralizedLinear

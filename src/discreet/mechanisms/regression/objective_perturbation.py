@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.families.exact_fields import power_of_two_above
 from discreet.families.family import public_size
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.regression.objective_calibration import analysed, calibrated
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.regression.samplers.certified_minimum import TiltedSum, curvature, minimum
@@ -46,7 +46,7 @@ COMPUTED = 1 + Fraction(1, 2**6)  # a Hessian of up to 2^36 records, summed in d
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class ObjectivePerturbation(Mechanism):
+class ObjectivePerturbation(ModelMechanism):
     """θ̃ = argmin Σφ + (λ/2)‖w‖² + b·w, b ~ N(0, σ²I), then Σ∇²φ(θ̃) + noise; μ² is split between them."""
 
     name: ClassVar[str] = "objective_perturbation"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 import numpy as np
 
 from discreet.families.family import public_size
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.posterior.draw import fraction_of_one, verified
 from discreet.mechanisms.regression.draws import private_potential
 from discreet.mechanisms.regression.knobs import largest_knob
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True)
-class OneRegressionSample(Mechanism):
+class OneRegressionSample(ModelMechanism):
     """w ~ e^{−ρΣφ(x_i·w, y_i) − (m/2)‖w‖²} on ‖w‖ ≤ R, m = d/R² [Wang, Fienberg, Smola 2015].
 
     The log-ratio of neighbours is ρ(φ(x'·w, y') − φ(x·w, y)) and a constant, and |x·w| ≤ cR in the ball: the

@@ -13,7 +13,7 @@ from discreet.families.family import double_above, public_size, root_above
 from discreet.families.laws.matrices import unpack
 from discreet.mechanisms.calibration import WIDEST, WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.checks import integers, positive
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.noise.gaussian import FINEST, DiscreteGaussian, Gaussian
 from discreet.mechanisms.noise.laplace import default_grid
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
@@ -37,7 +37,7 @@ KINDS = ("gaussian", "discrete_gaussian")
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class PolynomialStatistics(Mechanism):
+class PolynomialStatistics(ModelMechanism):
     """Σr + N(0, σ₁²I) and Σrrᵀ + GOE(σ₂²), r = yx, ‖r‖ ≤ C [Huggins, Adams, Broderick 2017].
 
     Off the diagonal the noise has σ₂²/2, since ‖rrᵀ‖_F counts those entries twice. μ² is the supremum of

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.families.family import public_size, table_size
 from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.checks import positive
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.statistics.noisy_statistics import NOISES
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.privacy.accounting.composition import compose
@@ -36,7 +36,7 @@ ROUNDING = 1e-9  # shares that are written as decimals add up to 1 only nearly; 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class NoisyCounts(Mechanism):
+class NoisyCounts(ModelMechanism):
     """Ĉ_t = C_t + noise of scale s_t for each table t: one record moves every table, so the costs compose.
 
     A table moves by L1 = L2² = 1 when a record is added, 2 when one is substituted. Laplace: ε_t = Δ₁/b_t,
@@ -46,6 +46,7 @@ class NoisyCounts(Mechanism):
 
     name: ClassVar[str] = "noisy_counts"
     theorem: ClassVar[str] = "the noise mechanism's theorem for each table; composition; post-processing"
+    knows_units: ClassVar[bool] = True
 
     model: CountModel = field(kw_only=False)
     n: int | None = None

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.families.family import Family, Sensitivity, public_size, table_size
 from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
 from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
@@ -42,7 +42,7 @@ NOISES: dict[str, Callable[[Sensitivity, Exact, Relation], BasicMechanism]] = {
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class NoisyStatistics(Mechanism):
+class NoisyStatistics(ModelMechanism):
     """Ŝ = S + noise of the given scale on the family's integer statistic [F16 §3.2].
 
     With n public (SUBSTITUTE) S alone is noised: for Beta–Bernoulli the success count, of sensitivity 1. With

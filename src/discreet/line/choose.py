@@ -1,0 +1,84 @@
+"""Before the charge: which mechanisms a model has, and which options each of them takes."""
+
+from __future__ import annotations
+
+import inspect
+from functools import singledispatch
+from typing import TYPE_CHECKING, cast
+
+from discreet.mechanisms.registry import MECHANISMS, OF_COUNTS, OF_FAMILIES, OF_REGRESSIONS
+from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.mechanisms.mechanism import ModelMechanism
+
+FROM_THE_LINE = {"model", "n", "target", "rows_per_unit"}  # what calibrate is given by the walk, not by users
+
+
+@singledispatch
+def mechanisms_for(model: object) -> Mapping[str, str]:
+    """Map the names users type to registry names, default first."""
+    del model
+    return {name: name for name in OF_FAMILIES}
+
+
+@mechanisms_for.register(CountModel)
+def _mechanisms_for_count_model(model: CountModel) -> Mapping[str, str]:
+    del model
+    return {name: name for name in OF_COUNTS}
+
+
+@mechanisms_for.register(GeneralizedLinear)
+def _mechanisms_for_generalized_linear(model: GeneralizedLinear) -> Mapping[str, str]:
+    del model
+    return OF_REGRESSIONS
+
+
+def mechanism_names(model: object) -> tuple[str, ...]:
+    """Return the names users type for a model's mechanisms, default first."""
+    return tuple(mechanisms_for(model))
+
+
+def mechanism_class(mechanism: str, model: object) -> type[ModelMechanism]:
+    """Return the mechanism that a user named for a model."""
+    known = mechanisms_for(model)
+    if mechanism not in known:
+        raise ValueError(
+            f"no posterior mechanism for {type(model).__name__} is called {mechanism!r}; there "
+            f"{'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+        )
+    return cast("type[ModelMechanism]", MECHANISMS[known[mechanism]])
+
+
+def typed_name(kind: type[ModelMechanism], model: object) -> str:
+    """Return what users call a mechanism of this model."""
+    return next((name for name, home in mechanisms_for(model).items() if home == kind.name), kind.name)
+
+
+def refuse_several(kind: type[ModelMechanism], model: object) -> None:
+    """Refuse several draws of a mechanism that makes one per charge, and name those that make more."""
+    if not kind.repeats:
+        several = (name for name in mechanism_names(model) if mechanism_class(name, model).repeats)
+        raise ValueError(
+            f"{typed_name(kind, model)} makes one release a charge: leave draws out; noisy statistics are "
+            "then sampled freely, and several draws at once come from "
+            f"{', '.join(several) or 'none for this model'}"
+        )
+
+
+def refuse_strangers(mechanism: str, kind: type[ModelMechanism], options: Mapping[str, object]) -> None:
+    """Say which options a mechanism takes and needs, before Python says it less clearly."""
+    known = {
+        name: p.default is inspect.Parameter.empty
+        for name, p in inspect.signature(kind.calibrate).parameters.items()
+        if name not in FROM_THE_LINE
+    }
+    missing = [name for name, needed in known.items() if needed and name not in options]
+    if not set(options) <= set(known) or missing:
+        takes = ", ".join(f"{name} (needed)" if needed else name for name, needed in known.items())
+        raise ValueError(
+            f"{mechanism} takes the options: {takes or 'none'}; got {', '.join(sorted(options)) or 'none'}"
+        )
