@@ -1,9 +1,13 @@
 """What the documentation shows runs as shown; what it claims to be tested is."""
 
+import ast
+import importlib
 import re
 from pathlib import Path
 
 import pytest
+
+import discreet
 
 ROOT = Path(__file__).parents[1]
 # Every page with Python in it; a page's blocks share one scope and run in an empty folder.
@@ -48,3 +52,17 @@ def test_no_page_names_a_file_that_is_not_there():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert link.startswith("http") or (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_pages_import_from_the_public_surface_only():
+    """`discreet`, or a package of it that lists its public names."""
+    for page in PAGES:
+        for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL):
+            for node in ast.walk(ast.parse(block)):
+                names = [alias.name for alias in getattr(node, "names", ())]
+                if isinstance(node, ast.ImportFrom) and str(node.module).startswith("discreet"):
+                    public = {*importlib.import_module(node.module).__all__}
+                    public |= set(discreet._PACKAGES) if node.module == "discreet" else set()
+                    assert set(names) <= public, f"{page}: from {node.module} import {', '.join(names)}"
+                elif isinstance(node, ast.Import):
+                    assert not {name for name in names if name.startswith("discreet.")}, page

@@ -13,21 +13,28 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "privacy.guarantee": "Guarantee Relation SUBSTITUTE ADD_REMOVE Unreachable NotProved",
+    "privacy.guarantee": "Guarantee Relation SUBSTITUTE ADD_REMOVE Unreachable NotProved MixedRelations",
+    "privacy.arithmetic.ball": "PrecisionError",
     "privacy.kinds": "PureDP ApproxDP RenyiDP ZeroCDP GaussianDP BoundedRange MixedRange",
     "privacy.accounting.composition": "compose parallel",
     "privacy.accounting.filters": "Filter Overspent",
     "tables.table": "Table",
     "tables.schema": "Schema Binary Categories Bounded Count Label",
     "tables.derived.columns": "col constant",
-    "tables.errors": "TableError",
+    "tables.errors": "TableError MissingExtra",
     "ledger": "Ledger",
-    "release.receipt": "LedgerError",
+    "release.receipt": "LedgerError LedgerUnavailableError TamperedError",
+    "release.folder": "BrokenRelease",
     "privatise": "privatise",
-    "line.after_charge": "ChargeKept",
+    "line.after_charge": "ChargeKept Interrupted",
+    "mcmc.running.fingerprint": "CheckpointError",
+    "posteriors.draws": "OnlyDraws",
+    "posteriors.hidden_markov.posterior": "Disagreement",
     "release.release": "Release",
     "line.tiers": "privatise_tiers",
+    "line.local": "release_observations",
     "planning": "plan predict epsilon_for n_for public_records_for split",
+    "mechanisms.public_data": "public_records_needed",
     "families.registry": "BetaBernoulli BetaBinomial BetaGeometric DirichletCategorical DirichletMultinomial "
     "GammaPoisson GammaExponential NormalMean NormalInverseGamma NormalInverseWishart "
     "BayesianLinearRegression",
@@ -47,19 +54,42 @@ _HOME = {
     "models.margin_losses": "Logistic ClippedPoisson DeclaredLoss",
     "privacy.profile_graph": "ProfileGraph",
     "sampling.source": "SystemSource SeededSource",
+    "models.design": "Feature",
+    "models.regression_records": "Records",
+    "release.certificate": "certificate_text",
+    "statistics.counts": "counts",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
+# Packages with public names of their own: dc.privacy.repeat, dc.learn.LogisticRegression, …
+_PACKAGES = {
+    name: name
+    for name in [
+        "audit",
+        "datasets",
+        "experiments",
+        "learn",
+        "mcmc",
+        "mechanisms",
+        "planning",
+        "posteriors",
+        "privacy",
+        "report",
+        "sampling",
+    ]
+} | {"chains": "line.chains"}
 __all__ = sorted(_MODULE)  # noqa: PLE0605 - a sorted list of strings, computed
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
+    if name in _PACKAGES:
+        return importlib.import_module(f"discreet.{_PACKAGES[name]}")
     if name not in _MODULE:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     return getattr(importlib.import_module(f"discreet.{_MODULE[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_PACKAGES, "__version__"]
 
 
 class _Package(ModuleType):

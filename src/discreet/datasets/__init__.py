@@ -5,8 +5,12 @@ from __future__ import annotations
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
+from discreet.datasets import event_log
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+__all__ = ["WORKCLASS", "abalone", "adult", "event_log"]
 
 # Documented levels (public): the survey's own answer sheet, not read off the rows.
 WORKCLASS = (

@@ -1,4 +1,4 @@
-"""Likelihoods with their conjugate priors, one a file."""
+"""Likelihoods with their conjugate priors, one per file."""
 
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.beta_binomial import BetaBinomial

@@ -18,7 +18,6 @@ from discreet.line.forms import numbers
 from discreet.privacy.accounting.composition import repeat
 from discreet.sampling import exact
 from discreet.sampling.source import SYSTEM
-from discreet.tables.opening.observations import column_reader
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,6 +68,8 @@ def release_observations(
     good: asked for again it gives what was released, and another mechanism for it is refused. A source with k
     rows in it loses kε: say so with `per_source`.
     """
+    from discreet.tables.opening.observations import column_reader  # noqa: PLC0415 - loads Ibis
+
     if per_source < 1 or not observations.strip():
         raise ValueError("name the set of observations, and say how many rows one source has at most (≥ 1)")
     graph = mechanism.graph

@@ -1,0 +1,1 @@
+"""What left the building: the release, its certificate, its files, its receipt."""

@@ -1,0 +1,1 @@
+"""Private tables behind a public schema: rows never leave, and every engine gives the same integers."""

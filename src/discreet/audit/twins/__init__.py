@@ -1,0 +1,1 @@
+"""Deliberately broken mechanisms, each with the audit that must catch it."""

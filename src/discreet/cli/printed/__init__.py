@@ -1,0 +1,1 @@
+"""What the command prints: releases, tables, errors in one line, exit codes."""

@@ -1,0 +1,1 @@
+"""What a user types: options, expressions and job files, as values."""

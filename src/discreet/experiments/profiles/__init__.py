@@ -1,0 +1,1 @@
+"""Figures of profile-based privacy, and pictures of profile graphs."""

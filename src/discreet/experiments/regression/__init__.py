@@ -1,0 +1,1 @@
+"""Private logistic regression on real data, against ε and against peers."""

@@ -1,0 +1,1 @@
+"""The thesis' figures of posterior sampling: curves, errors, divergences, held-out records."""

@@ -1,0 +1,1 @@
+"""Laws that several families share: calculus, densities and exact linear algebra."""

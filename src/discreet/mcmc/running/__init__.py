@@ -1,0 +1,1 @@
+"""Runs of private chains: plans, checkpoints, what the last step releases."""

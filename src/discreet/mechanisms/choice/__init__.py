@@ -1,0 +1,1 @@
+"""Mechanisms that choose: exponential, permute-and-flip, noisy maximum."""

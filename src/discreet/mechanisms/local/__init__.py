@@ -1,0 +1,1 @@
+"""Randomised response, and kernels that hide which profile an observation came from."""

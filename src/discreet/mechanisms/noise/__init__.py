@@ -1,0 +1,1 @@
+"""Laplace, Gaussian and Ornstein–Uhlenbeck noise, on the line and on the integers."""

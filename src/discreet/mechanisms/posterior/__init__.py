@@ -1,0 +1,1 @@
+"""One draw from a posterior as the release: direct, diffused, concentrated, tempered."""

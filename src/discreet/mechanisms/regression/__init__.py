@@ -1,0 +1,1 @@
+"""Regressions released by perturbed objectives, noisy moments or posterior draws."""

@@ -1,0 +1,1 @@
+"""Noise on exact integer statistics: one vector, tables of counts, several tiers."""

@@ -1,0 +1,1 @@
+"""Counts behind noise: Dirichlet families and naive Bayes."""

@@ -1,0 +1,1 @@
+"""Hidden Markov models behind noisy counts: chains, labels, answers."""

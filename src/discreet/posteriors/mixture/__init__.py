@@ -1,0 +1,1 @@
+"""Mixtures behind noisy counts."""

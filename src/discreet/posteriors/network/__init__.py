@@ -1,0 +1,1 @@
+"""Bayesian networks behind noisy counts: together, or table by table."""

@@ -1,0 +1,1 @@
+"""Normal families and linear regression behind noisy moments."""

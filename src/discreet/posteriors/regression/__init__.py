@@ -1,0 +1,1 @@
+"""Weights of a regression: perturbed fits, noisy polynomial moments, released draws."""

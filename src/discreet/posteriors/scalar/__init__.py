@@ -1,0 +1,1 @@
+"""One parameter behind one noisy sum, by quadrature."""

@@ -1,0 +1,1 @@
+"""Composition, conversions between kinds of guarantees, and filters for budgets."""

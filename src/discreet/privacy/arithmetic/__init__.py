@@ -1,0 +1,1 @@
+"""Ball arithmetic: bounds that are proved, rounded to the private side."""

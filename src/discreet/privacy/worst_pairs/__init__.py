@@ -1,0 +1,1 @@
+"""Worst neighbouring posteriors, and the exact loss between them."""

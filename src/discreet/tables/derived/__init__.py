@@ -1,0 +1,1 @@
+"""Derived columns and filters: a closed set of operations with known bounds."""
