@@ -2,11 +2,12 @@
 
 import ast
 import re
+import sys
 from pathlib import Path
 
-import discreet
+import discreet as dc
 
-SRC = Path(discreet.__file__).parent
+SRC = Path(dc.__file__).parent
 PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text()
 
 
@@ -35,3 +36,23 @@ def test_no_folder_holds_more_than_a_room_can():
         name = folder.relative_to(SRC).as_posix()
         assert len(list(folder.glob("*.py"))) <= (20 if name in one_each else 17), name
         assert len(folder.relative_to(SRC).parts) <= 3, name
+
+
+def test_a_fit_takes_the_steps_of_the_page_in_their_order(tmp_path):
+    steps = re.findall(r"^\d\. `([\w/.]+): (\w+)`", PAGE, flags=re.MULTILINE)
+    assert len(steps) == 9
+    seen = []
+
+    def note(frame, event, _):
+        step = (frame.f_code.co_filename.removeprefix(f"{SRC}/"), frame.f_code.co_name)
+        if event == "call" and step in steps and step not in seen:
+            seen.append(step)
+
+    table = dc.Table.open({"smoker": [1, 0] * 50}, schema={"smoker": dc.Binary()})
+    with dc.Ledger.open(tmp_path / "budget.db", budget=dc.PureDP(1)) as ledger:
+        sys.setprofile(note)
+        try:
+            dc.privatise(table["smoker"], dc.BetaBernoulli(1, 1), target=dc.PureDP(1), ledger=ledger)
+        finally:
+            sys.setprofile(None)
+    assert seen == steps

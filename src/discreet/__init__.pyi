@@ -25,7 +25,7 @@ from discreet.families.normal_mean import NormalMean as NormalMean
 from discreet.ledger import Ledger as Ledger
 from discreet.line import chains as chains
 from discreet.line.after_charge import ChargeKept as ChargeKept
-from discreet.line.after_charge import Interrupted as Interrupted
+from discreet.line.charge import Interrupted as Interrupted
 from discreet.line.local import release_observations as release_observations
 from discreet.line.tiers import privatise_tiers as privatise_tiers
 from discreet.mcmc.running.fingerprint import CheckpointError as CheckpointError
