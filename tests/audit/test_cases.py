@@ -185,7 +185,7 @@ def test_batched_sample_and_aggregate_has_the_law_of_its_release():
     mechanism, data = SampleAndAggregate(block_maximum, 2, clipped_quarters()), (1.0, 1.0, 0.0, 0.0)
     source = SeededSource(11)
     one_by_one = np.array([mechanism.release(np.array(data), source) for _ in range(3000)])
-    batch = sample_and_aggregate_runs(mechanism, data)(100_000, source)
+    batch = sample_and_aggregate_runs(mechanism, data, 100_000, source)
     gap = (one_by_one >= 0.5).mean() - (batch >= 0.5).mean()
     assert abs(gap) < 4 * np.sqrt(0.25 / 3000 + 0.25 / 100_000)
 

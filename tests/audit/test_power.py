@@ -30,15 +30,7 @@ def understated(share):
     """Laplace noise of ε = 1/share under the claim ε = 1, attacked with the half-line beyond the shift."""
     true = 1 / share
     noise = Laplace(1, share)
-    return Case(
-        "understated",
-        PureDP(1),
-        1.0,
-        lambda runs, source: noise.releases(1, runs, source),
-        lambda runs, source: noise.releases(0, runs, source),
-        lambda y: y >= 1,
-        shifted_laplace(true),
-    )
+    return Case(PureDP(1), noise.releases, (1, 0), lambda y: y >= 1, shifted_laplace(true))
 
 
 def test_a_pure_epsilon_understated_by_5_percent_is_refuted_with_power_above_95_percent():

@@ -72,16 +72,16 @@ def test_a_twin_with_an_honest_claim_is_not_refuted():
 
 def test_float_outputs_are_always_reachable_from_their_own_input():
     # No false alarm in 1e5 runs: were their share above 1e-4, this would fail with probability 1 − e^-10.
-    assert laplace_reaches(1.0, float_laplace(1.0)(RUNS, SeededSource(1))).all()
+    assert laplace_reaches(1.0, float_laplace(1.0, RUNS, SeededSource(1))).all()
     assert gamma_reaches(30.0, np.random.Generator(np.random.Philox(1)).standard_gamma(30.0, RUNS)).all()
 
 
 def test_shares_of_outputs_that_rule_the_neighbour_out():
     # 0.81 for Laplace 0 against 1 at scale 10, two thirds for gamma: within 0.01, that is 6 standard errors.
     source = SeededSource(2)
-    assert abs((~laplace_reaches(0.0, float_laplace(1.0)(RUNS, source))).mean() - 0.81) < 0.01
+    assert abs((~laplace_reaches(0.0, float_laplace(1.0, RUNS, source))).mean() - 0.81) < 0.01
     gamma = case("direct/float_gamma")
-    assert abs(gamma.event(gamma.left(RUNS, source)).mean() - 2 / 3) < 0.01
+    assert abs(gamma.event(gamma.run(gamma.pair[0], RUNS, source)).mean() - 2 / 3) < 0.01
 
 
 def test_local_sensitivity_of_the_median_jumps():

@@ -9,7 +9,6 @@ from discreet.audit.cases import hmm as cases_hmm
 from discreet.audit.cases.mcmc import (
     HERE,
     LEFT,
-    MCMC_CASES,
     MODEL,
     PATH,
     STATE,
@@ -18,6 +17,7 @@ from discreet.audit.cases.mcmc import (
     sweeps,
     two_points,
 )
+from discreet.audit.registry import CASES
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
@@ -40,8 +40,8 @@ def test_sweeps():
     kernel = MixtureGibbs(model=MODEL, temperature=2)
     source = SeededSource(61)
     single = np.array([kernel.step(STATE, LEFT, source)[[0, 2, 4]] for _ in range(FEW)])
-    batch = sweeps(0, kernel.heat, MANY, source)[:, :3]
-    other = sweeps(1, kernel.heat, MANY, source)[:, :3]
+    batch = sweeps(kernel.heat, 0, MANY, source)[:, :3]
+    other = sweeps(kernel.heat, 1, MANY, source)[:, :3]
     assert (
         gap(np.c_[single, single[:, 0] * single[:, 1]], np.c_[batch, batch[:, 0] * batch[:, 1]]).max() < 4.5
     )
@@ -53,7 +53,7 @@ def test_assignments():
     source = SeededSource(62)
     start = np.concatenate([[0.0], STATE])
     single = np.array([kernel.step(start, np.array([0]), source)[[0, 1, 3, 5]] for _ in range(FEW)])
-    batch, other = (sweeps(x, kernel.heat, MANY, source)[:, [3, 0, 1, 2]] for x in range(2))
+    batch, other = (sweeps(kernel.heat, x, MANY, source)[:, [3, 0, 1, 2]] for x in range(2))
     assert gap(single, batch).max() < 4.5
     assert gap(single, other).max() > 4.5
 
@@ -63,7 +63,7 @@ def test_sweeps_over_hidden_states():
     start = np.array([*cases_hmm.START, *cases_hmm.THETA])
     wanted = [*range(cases_hmm.STEPS), 3, 5]  # the path, and the first entry of either table
     single = np.array([kernel.step(start, cases_hmm.margins(1), source)[wanted] for _ in range(FEW)])
-    batch, other = (cases_hmm.sweeps(kernel, x)(MANY, source) for x in (1, 0))
+    batch, other = (cases_hmm.sweeps(kernel, x, MANY, source) for x in (1, 0))
     assert gap(single, batch).max() < 4.5
     assert gap(single, other).max() > 4.5
 
@@ -72,7 +72,7 @@ def test_accept_bits_and_resampling():
     kernel = Barker(target=two_points(0.0), walk=CoordinateWalk(1, 1))
     source = SeededSource(63)
     moved = np.array([kernel.step(HERE, LEFT, source)[0] for _ in range(3 * FEW)])
-    batch = bits(kernel, LEFT)(MANY, source)
+    batch = bits(kernel, LEFT, MANY, source)
     assert gap(3 * moved, batch) < 4.5  # a third of the proposals is the move
     ais = annealed()
     weights = np.array([ais.step(PATH, LEFT, source)[-1] for _ in range(3 * FEW)])
@@ -83,7 +83,7 @@ def test_accept_bits_and_resampling():
 def test_the_metropolis_kernel_claimed_pure_is_caught_in_both_tiers():
     # the zoo's metropolis/claimed_pure in the kernel's own words: no pure ε survives, not even 5
     for epsilon in (0.5, 5.0):
-        pure = replace(MCMC_CASES["metropolis"](), claim=PureDP(epsilon), epsilon=epsilon)
+        pure = replace(CASES["metropolis"](), claim=PureDP(epsilon), epsilon=epsilon)
         assert profile_excess(pure, [epsilon]) > 0.3
         assert empirical(pure, SeededSource(64)).refuted
-    assert not empirical(MCMC_CASES["metropolis"](), SeededSource(64)).refuted  # its own (ε, δ) holds
+    assert not empirical(CASES["metropolis"](), SeededSource(64)).refuted  # its own (ε, δ) holds

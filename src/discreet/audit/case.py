@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 from scipy.special import betaincinv
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 RUNS = 100_000
 LEVEL = 1e-4  # probability that tier 2 refutes a true claim
 
-Runs: TypeAlias = Callable[[int, Source], NDArray[Any]]  # (how many, source) → as many independent outputs
+Run: TypeAlias = Callable[[Any, int, Source], NDArray[Any]]  # (input, how many, source) → outputs
 Profile: TypeAlias = Callable[[float], float]
+Build = TypeVar("Build", bound="Callable[[], Case]")
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,25 @@ class Case:
     The event is fixed before any draw: where the likelihood ratio of the pair exceeds e^ε (Neyman–Pearson).
     """
 
-    name: str
     claim: Guarantee
-    epsilon: float  # the point of the privacy profile that is put to the test
-    left: Runs  # outputs where the event is likelier
-    right: Runs  # the same on its neighbour
+    run: Run  # many independent outputs on one input
+    pair: tuple[Any, Any]  # neighbouring inputs, first the one on which the event is likelier
     event: Callable[[NDArray[Any]], NDArray[np.bool_]]
     exact_delta: Profile  # δ(ε) of this pair, computed apart from the library's accounting
+    epsilon: float = 1.0  # the point of the privacy profile that is put to the test
     exact_renyi: Profile | None = None  # D_α(left‖right) by quadrature, where the claim is a Rényi curve
+    name: str = ""  # given where the case is declared
+
+
+class Cases(dict[str, Callable[[], Case]]):
+    """Cases by name, each built when asked for; @case("laplace/vector") declares one."""
+
+    def __call__(self, name: str) -> Callable[[Build], Build]:
+        def declare(build: Build) -> Build:
+            self[name] = lambda: replace(build(), name=name)
+            return build
+
+        return declare
 
 
 @dataclass(frozen=True)
@@ -84,8 +96,7 @@ def renyi_excess(case: Case, orders: Iterable[float]) -> float:
 
 def empirical(case: Case, source: Source, *, runs: int = RUNS, level: float = LEVEL) -> Verdict:
     """Tier 2: P(E) − e^ε Q(E) > δ(ε) beyond chance, each side bounded at level/2 [Clopper, Pearson 1934]."""
-    hits = int(case.event(case.left(runs, source)).sum())
-    misses = int(case.event(case.right(runs, source)).sum())
+    hits, misses = (int(case.event(case.run(x, runs, source)).sum()) for x in case.pair)
     low = lower_probability(hits, runs, level / 2)
     high = upper_probability(misses, runs, level / 2)
     return Verdict(

@@ -299,9 +299,9 @@ def test_the_release_has_the_law_that_is_audited():
     source = SeededSource(9)
     ours = np.array([mechanism.release(records, source, count=2).estimate[0] for _ in range(150)])
     rows = [((1.0,), 1.0)] * 2
-    law = Ideal.of(mechanism, rows).runs()(4000, source)
+    law = Ideal.of(mechanism, rows).draw(4000, source)
     assert ks_2samp(ours, law[:, 0]).pvalue > 1e-4
-    other = Ideal(((1.0,), (1.0,)), 1.0, float(mechanism.variance) ** 0.5, 1.0, 1).runs()(4000, source)
+    other = Ideal(((1.0,), (1.0,)), 1.0, float(mechanism.variance) ** 0.5, 1.0, 1).draw(4000, source)
     assert ks_2samp(ours, other[:, 0]).pvalue < 1e-4
 
 

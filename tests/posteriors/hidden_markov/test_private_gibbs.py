@@ -250,29 +250,26 @@ def test_the_profile_of_a_table_is_covered_and_a_third_of_its_price_is_not():
     assert np.maximum(p - math.exp(third.loss) * q, 0).sum() > 0.01 > third.delta(third.loss)
 
 
-def audited(name, claim, heat, epsilon):
+def audited(claim, heat, epsilon):
     """One record in the first cell, of the one extreme or of the other; z after one scan"""
     kernel, start = KERNEL.at(heat), (0, 0)
     left, right = cells((0, 1, 1)), cells((0, 0, 0))
     p, q = (scan_law(counts, heat, start) for counts in (left, right))
 
-    def runs(counts):
-        def drawn(many, source):
-            scores = kernel._scores(state(start), counts)
-            z = [kernel._scan(np.array(start), scores, source) for _ in range(many)]
-            return np.array(z) @ [2, 1]
-
-        return drawn
+    def drawn(counts, many, source):
+        scores = kernel._scores(state(start), counts)
+        z = [kernel._scan(np.array(start), scores, source) for _ in range(many)]
+        return np.array(z) @ [2, 1]
 
     likely = p > math.exp(epsilon) * q
-    return Case(name, claim, epsilon, runs(left), runs(right), lambda y: likely[y], profiles.finite(p, q))
+    return Case(claim, drawn, (left, right), lambda y: likely[y], profiles.finite(p, q), epsilon)
 
 
 def test_the_audit_passes_the_kernel_and_catches_one_that_is_not_tempered():
     """800 runs a side; a true claim is refuted with probability 1e-4 at most."""
     claim = scan_price(KERNEL.at(8))
-    honest = audited("hidden_markov_gibbs", claim, 8, 0.5)
-    broken = audited("hidden_markov_gibbs/not_tempered", claim, 1, 2.0)
+    honest = audited(claim, 8, 0.5)
+    broken = audited(claim, 1, 2.0)
     grid = np.linspace(0, 4, 17)
     assert profile_excess(honest, grid) <= 0 < profile_excess(broken, grid)
     assert not empirical(honest, SeededSource(1), runs=800).refuted

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case
-from discreet.audit.cases.noise import REACH, discrete_laplace_pmf, repeated
+from discreet.audit.case import Case, Cases
+from discreet.audit.cases.noise import REACH, discrete_laplace_pmf
 from discreet.mechanisms.choice.continuous_exponential import ContinuousExponential
 from discreet.mechanisms.choice.exponential import Exponential
 from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
 from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+case = Cases()
 
 GRID = Fraction(1, 1024)
 QUANTILE_LEFT = (0.0, 0.125, 0.875, 1.0)  # its middle moves when the first record goes to the upper bound
@@ -32,6 +34,7 @@ def softmax(scores: Sequence[float], rate: float, log_base: Sequence[float]) -> 
     return np.asarray(weights / weights.sum())
 
 
+@case("exponential")
 def exponential() -> Case:
     """Scores (1, 0) against (0, 1); the base measure is chosen so that δ(½) of ε-bounded range is attained.
 
@@ -41,13 +44,12 @@ def exponential() -> Case:
     base = (math.log((math.e - ratio) / (ratio - 1)) - 0.5, 0.0)
     mechanism = Exponential(1, 1, log_base=base)
     return Case(
-        "exponential",
         mechanism.guarantee,
-        0.5,
-        repeated(mechanism, [1, 0]),
-        repeated(mechanism, [0, 1]),
+        mechanism.releases,
+        ([1, 0], [0, 1]),
         lambda y: y == 0,
         profiles.finite(softmax([1, 0], 0.5, base), softmax([0, 1], 0.5, base)),
+        epsilon=0.5,
     )
 
 
@@ -59,18 +61,18 @@ def quantile_law(data: Sequence[float], rate: float) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum())
 
 
+@case("continuous_exponential")
 def continuous_exponential() -> Case:
     mechanism = ContinuousExponential(0, 1, 1, grid=GRID)
     p, q = quantile_law(QUANTILE_RIGHT, 0.5), quantile_law(QUANTILE_LEFT, 0.5)
     likelier = p > q * math.exp(0.25)
     return Case(
-        "continuous_exponential",
         mechanism.guarantee,
-        0.5,
-        repeated(mechanism, mechanism.quantile(QUANTILE_RIGHT)),
-        repeated(mechanism, mechanism.quantile(QUANTILE_LEFT)),
+        mechanism.releases,
+        (mechanism.quantile(QUANTILE_RIGHT), mechanism.quantile(QUANTILE_LEFT)),
         lambda y: likelier[np.rint(y / float(GRID)).astype(np.int64)],
         profiles.finite(p, q),
+        epsilon=0.5,
     )
 
 
@@ -85,17 +87,16 @@ def permute_and_flip_law(coins: Sequence[float]) -> list[float]:
     return law
 
 
+@case("permute_and_flip")
 def permute_and_flip() -> Case:
     """Scores (1, 1, −5) against (2, 0, −5): the second candidate loses e^{−ε} but for the third's coin."""
     mechanism = PermuteAndFlip(1, 1)
     p = permute_and_flip_law([1, 1, math.exp(-3)])
     q = permute_and_flip_law([1, math.exp(-1), math.exp(-3.5)])
     return Case(
-        "permute_and_flip",
         mechanism.guarantee,
-        1.0,
-        repeated(mechanism, [1, 1, -5]),
-        repeated(mechanism, [2, 0, -5]),
+        mechanism.releases,
+        ([1, 1, -5], [2, 0, -5]),
         lambda y: y == 1,
         profiles.finite(p, q),
     )
@@ -115,23 +116,14 @@ def noisy_max_law(scores: Sequence[int], scale: float) -> list[float]:
     return law
 
 
+@case("report_noisy_max")
 def report_noisy_max() -> Case:
     """Scores (3, 3) against (4, 2): the second candidate must overcome 2 more."""
     mechanism = ReportNoisyMax(1, 2)
     return Case(
-        "report_noisy_max",
         mechanism.guarantee,
-        1.0,
-        repeated(mechanism, [3, 3]),
-        repeated(mechanism, [4, 2]),
+        mechanism.releases,
+        ([3, 3], [4, 2]),
         lambda y: y == 1,
         profiles.finite(noisy_max_law([3, 3], 2.0), noisy_max_law([4, 2], 2.0)),
     )
-
-
-CHOICE_CASES: dict[str, Callable[[], Case]] = {
-    "exponential": exponential,
-    "continuous_exponential": continuous_exponential,
-    "permute_and_flip": permute_and_flip,
-    "report_noisy_max": report_noisy_max,
-}

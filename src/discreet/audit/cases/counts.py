@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from scipy.integrate import quad
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case
+from discreet.audit.case import Case, Cases
 from discreet.audit.cases.noise import discrete_gaussian_pmf
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.naive_bayes import NaiveBayes
@@ -19,23 +20,21 @@ from discreet.privacy.guarantee import ADD_REMOVE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Profile, Runs
+    from discreet.audit.case import Profile
     from discreet.sampling.source import Source
+
+case = Cases()
 
 N = 4
 MODEL = NaiveBayes("y", ("a", "b")).bind({"y": 2, "a": 1, "b": 1})
 ALL, BUT_ONE = [4, 0, 4, 0], [3, 1, 3, 1]  # of 4 records all have y = 0, or all but one
 
 
-def noised(mechanism: NoisyCounts, counts: list[int]) -> Runs:
+def noised(mechanism: NoisyCounts, counts: list[int], runs: int, source: Source) -> NDArray[Any]:
     """Many runs at once, NOT a release: the same noise on the same cells, one row a run."""
-
-    def rows(runs: int, source: Source) -> NDArray[Any]:
-        tables = zip(np.reshape(counts, (len(mechanism.noisers), -1)), mechanism.noisers, strict=True)
-        cells = [noiser.releases(int(v), runs, source) for table, noiser in tables for v in table]
-        return np.stack(cells, axis=1)
-
-    return rows
+    tables = zip(np.reshape(counts, (len(mechanism.noisers), -1)), mechanism.noisers, strict=True)
+    cells = [noiser.releases(int(v), runs, source) for table, noiser in tables for v in table]
+    return np.stack(cells, axis=1)
 
 
 def two_sided(losses: list[float]) -> Profile:
@@ -48,31 +47,31 @@ def two_sided(losses: list[float]) -> Profile:
     return lambda epsilon: float((mass * np.maximum(-np.expm1(epsilon - total), 0)).sum())
 
 
+@case("noisy_counts/discrete_laplace")
 def discrete_laplace() -> Case:
     """Scales 4 and 8: ε = 2/4 + 2/8, all of it in the corner where every moved cell is beyond its count."""
     mechanism = NoisyCounts(MODEL, n=N, noise="discrete_laplace", scales=(4, 8))
     return Case(
-        "noisy_counts/discrete_laplace",
         mechanism.guarantee,
-        0.75,
-        noised(mechanism, ALL),
-        noised(mechanism, BUT_ONE),
+        partial(noised, mechanism),
+        (ALL, BUT_ONE),
         lambda s: (s[:, 0] >= 4) & (s[:, 1] <= 0) & (s[:, 2] >= 4) & (s[:, 3] <= 0),
         two_sided([1 / 4, 1 / 4, 1 / 8, 1 / 8]),
+        epsilon=0.75,
     )
 
 
+@case("noisy_counts/laplace")
 def laplace() -> Case:
     """One record more, with n private: scales 2 and 4, ε = 1/2 + 1/4."""
     mechanism = NoisyCounts(MODEL, noise="laplace", scales=(2, 4), relation=ADD_REMOVE)
     return Case(
-        "noisy_counts/laplace",
         mechanism.guarantee,
-        0.75,
-        noised(mechanism, [4, 0, 4, 0]),
-        noised(mechanism, [3, 0, 3, 0]),
+        partial(noised, mechanism),
+        ([4, 0, 4, 0], [3, 0, 3, 0]),
         lambda s: (s[:, 0] >= 4) & (s[:, 2] >= 4),
         two_laplaces(1 / 2, 1 / 4),
+        epsilon=0.75,
     )
 
 
@@ -95,29 +94,27 @@ def two_laplaces(first: float, second: float) -> Profile:
     return delta
 
 
+@case("noisy_counts/gaussian")
 def gaussian() -> Case:
     """σ = 2 and 3: μ² = 2/4 + 2/9."""
     mechanism = NoisyCounts(MODEL, n=N, noise="gaussian", scales=(2, 3))
     return Case(
-        "noisy_counts/gaussian",
         mechanism.guarantee,
-        1.0,
-        noised(mechanism, ALL),
-        noised(mechanism, BUT_ONE),
+        partial(noised, mechanism),
+        (ALL, BUT_ONE),
         lambda s: (s[:, 0] - s[:, 1] - 3) / 4 + (s[:, 2] - s[:, 3] - 3) / 9 > 1,
         profiles.normal(math.sqrt(2 / 4 + 2 / 9)),
     )
 
 
+@case("noisy_counts/discrete_gaussian")
 def discrete_gaussian() -> Case:
     """σ = 2 and 3 on the integers."""
     mechanism = NoisyCounts(MODEL, n=N, noise="discrete_gaussian", scales=(2, 3))
     return Case(
-        "noisy_counts/discrete_gaussian",
         mechanism.guarantee,
-        1.0,
-        noised(mechanism, ALL),
-        noised(mechanism, BUT_ONE),
+        partial(noised, mechanism),
+        (ALL, BUT_ONE),
         lambda s: (s[:, 0] - s[:, 1] - 3) / 4 + (s[:, 2] - s[:, 3] - 3) / 9 > 1,
         two_differences(4.0, 9.0),
     )
@@ -137,24 +134,15 @@ def two_differences(*variances: float) -> Profile:
     return lambda epsilon: float((mass * np.maximum(-np.expm1(np.minimum(epsilon - total, 1.0)), 0)).sum())
 
 
+@case("noisy_counts/add_remove")
 def added() -> Case:
     """One record more, with n private: discrete noise, scales 2 and 4."""
     mechanism = NoisyCounts(MODEL, scales=(2, 4), relation=ADD_REMOVE)
     return Case(
-        "noisy_counts/add_remove",
         mechanism.guarantee,
-        0.75,
-        noised(mechanism, [4, 0, 4, 0]),
-        noised(mechanism, [3, 0, 3, 0]),
+        partial(noised, mechanism),
+        ([4, 0, 4, 0], [3, 0, 3, 0]),
         lambda s: (s[:, 0] >= 4) & (s[:, 2] >= 4),
         two_sided([1 / 2, 1 / 4]),
+        epsilon=0.75,
     )
-
-
-COUNT_CASES = {
-    "noisy_counts/discrete_laplace": discrete_laplace,
-    "noisy_counts/discrete_gaussian": discrete_gaussian,
-    "noisy_counts/laplace": laplace,
-    "noisy_counts/gaussian": gaussian,
-    "noisy_counts/add_remove": added,
-}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case
+from discreet.audit.case import Case, Cases
 from discreet.audit.cases.mcmc import LOWER, PRIOR, blocks, density
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs, moved, transition_counts
 from discreet.mcmc.target import UNIT, in_units
@@ -18,16 +19,15 @@ from discreet.models.hidden_markov import HiddenMarkov
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Runs
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 
     Floats = NDArray[np.float64]
     Path = tuple[int, ...]
+
+case = Cases()
 
 STEPS = 3
 MODEL = HiddenMarkov(
@@ -71,20 +71,17 @@ def scans(kernel: HiddenMarkovGibbs, x: int, runs: int, source: Source) -> NDArr
     return z
 
 
-def sweeps(kernel: HiddenMarkovGibbs, x: int) -> Runs:
+def sweeps(kernel: HiddenMarkovGibbs, x: int, runs: int, source: Source) -> Floats:
     """Rows (z, θ₀, θ₁), first entries, of many sweeps: HiddenMarkovGibbs.step in batches."""
     mine = (int(x == 0), int(x == 1))
 
-    def drawn(runs: int, source: Source) -> Floats:
-        z = scans(kernel, x, runs, source)
-        rows = np.empty((runs, STEPS + 2))
-        rows[:, :STEPS] = z
-        for k in range(2):
-            for here, found in ((z[:, -1] == k, mine), (z[:, -1] != k, (0, 0))):
-                rows[here, STEPS + k] = blocks(found, kernel.heat, int(here.sum()), source)
-        return rows
-
-    return drawn
+    z = scans(kernel, x, runs, source)
+    rows = np.empty((runs, STEPS + 2))
+    rows[:, :STEPS] = z
+    for k in range(2):
+        for here, found in ((z[:, -1] == k, mine), (z[:, -1] != k, (0, 0))):
+            rows[here, STEPS + k] = blocks(found, kernel.heat, int(here.sum()), source)
+    return rows
 
 
 def path_law(kernel: HiddenMarkovGibbs, x: int) -> Floats:
@@ -102,7 +99,7 @@ def table_law(kernel: HiddenMarkovGibbs, x: int, theta: Floats) -> Floats:
     return density(s * (x == 0), s * (x == 1), theta)
 
 
-def audited(name: str, kernel: HiddenMarkovGibbs, claim: Guarantee, epsilon: float) -> Case:
+def audited(kernel: HiddenMarkovGibbs, claim: Guarantee, epsilon: float) -> Case:
     """Compare the record's two values."""
     paths = [path_law(kernel, x) for x in range(2)]
     odds = paths[1] / paths[0]
@@ -115,13 +112,11 @@ def audited(name: str, kernel: HiddenMarkovGibbs, claim: Guarantee, epsilon: flo
 
     p, q = (np.outer(paths[x], table_law(kernel, x, EDGE)).reshape(-1) for x in (1, 0))
     profile = profiles.finite(p / p.sum(), q / q.sum())
-    return Case(name, claim, epsilon, sweeps(kernel, 1), sweeps(kernel, 0), told, profile)
+    return Case(claim, partial(sweeps, kernel), (1, 0), told, profile, epsilon)
 
 
+@case("hidden_markov_gibbs")
 def hidden_markov_gibbs() -> Case:
     """States and tables leave; what the record likes is unlikely by the steps before it."""
     kernel = at(4)
-    return audited(kernel.name, kernel, kernel.guarantee, 0.25)
-
-
-HMM_CASES: dict[str, Callable[[], Case]] = {"hidden_markov_gibbs": hidden_markov_gibbs}
+    return audited(kernel, kernel.guarantee, 0.25)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case
-from discreet.audit.cases.noise import repeated
+from discreet.audit.case import Case, Cases
 from discreet.mechanisms.local.profile_base import chosen
 from discreet.mechanisms.local.profile_bits import OneBitCluster, SmoothOneBit, TwoProfileBit
 from discreet.mechanisms.local.profile_categorical import LARGEST_ERROR, SmoothCategorical
@@ -21,15 +21,15 @@ from discreet.privacy.amplification.noisy_sgd import NoisySGD
 from discreet.privacy.profile_graph import ProfileGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Runs
     from discreet.mechanisms.local.profile_base import ProfileMechanism
     from discreet.privacy.guarantee import Guarantee
+    from discreet.sampling.source import Source
 
     Floats = NDArray[np.float64]
+
+case = Cases()
 
 TWO = ProfileGraph.chain([Fraction(1, 10), Fraction(7, 10)])
 CHAIN = ProfileGraph.chain([Fraction(i, 5) for i in range(6)])
@@ -38,12 +38,10 @@ CATEGORIES = ProfileGraph.chain(
 )
 
 
-def observed(mechanism: ProfileMechanism, place: int) -> Runs:
+def observed(mechanism: ProfileMechanism, place: int, runs: int, source: Source) -> NDArray[Any]:
     """Observations of one profile, each randomised: what an onlooker sees."""
     law = mechanism.graph.profiles[place]
-    return lambda runs, source: np.asarray(
-        mechanism.release(chosen(law, source.words(runs)), source, profile=place)
-    )
+    return np.asarray(mechanism.release(chosen(law, source.words(runs)), source, profile=place))
 
 
 def worst_edge(mechanism: ProfileMechanism) -> tuple[int, int, int]:
@@ -56,83 +54,77 @@ def worst_edge(mechanism: ProfileMechanism) -> tuple[int, int, int]:
     )
 
 
-def profile_case(name: str, mechanism: ProfileMechanism, claim: Guarantee, epsilon: float) -> Case:
+def profile_case(mechanism: ProfileMechanism, claim: Guarantee, epsilon: float) -> Case:
     i, j, y = worst_edge(mechanism)
     laws = np.array(mechanism.outputs, dtype=np.float64)
     return Case(
-        name,
         claim,
-        epsilon,
-        observed(mechanism, i),
-        observed(mechanism, j),
+        partial(observed, mechanism),
+        (i, j),
         lambda seen: seen == y,
         profiles.finite(laws[i], laws[j]),
+        epsilon,
     )
 
 
-def _whole(name: str, mechanism: ProfileMechanism) -> Case:
-    return profile_case(name, mechanism, mechanism.guarantee, float(mechanism.guarantee.loss))
+def _whole(mechanism: ProfileMechanism) -> Case:
+    return profile_case(mechanism, mechanism.guarantee, float(mechanism.guarantee.loss))
 
 
+@case("two_profile_bit")
 def two_profile_bit() -> Case:
-    return _whole("two_profile_bit", TwoProfileBit.solve(TWO, 0.5))
+    return _whole(TwoProfileBit.solve(TWO, 0.5))
 
 
+@case("one_bit_cluster")
 def one_bit_cluster() -> Case:
-    return _whole("one_bit_cluster", OneBitCluster.solve(CHAIN, 0.5))
+    return _whole(OneBitCluster.solve(CHAIN, 0.5))
 
 
+@case("smooth_one_bit")
 def smooth_one_bit() -> Case:
-    return _whole("smooth_one_bit", SmoothOneBit.solve(CHAIN, 0.5))
+    return _whole(SmoothOneBit.solve(CHAIN, 0.5))
 
 
+@case("smooth_categorical")
 def smooth_categorical() -> Case:
-    return _whole("smooth_categorical", SmoothCategorical.solve(CATEGORIES, 0.5))
+    return _whole(SmoothCategorical.solve(CATEGORIES, 0.5))
 
 
+@case("smooth_categorical/largest_error")
 def smooth_categorical_matrices() -> Case:
     mechanism = SmoothCategorical.solve(CATEGORIES, 0.5, objective=LARGEST_ERROR)
-    return _whole("smooth_categorical/largest_error", mechanism)
+    return _whole(mechanism)
 
 
+@case("ornstein_uhlenbeck")
 def ornstein_uhlenbeck() -> Case:
     mechanism = OrnsteinUhlenbeck(1, 1, 0.25)
     return Case(
-        "ornstein_uhlenbeck",
-        mechanism.guarantee,
-        1.0,
-        repeated(mechanism, 1),
-        repeated(mechanism, 0),
-        lambda y: y > 1.5 * 0.25,
-        profiles.normal(1.0),
+        mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y > 1.5 * 0.25, profiles.normal(1.0)
     )
 
 
+@case("tiered_gaussian")
 def tiered_gaussian() -> Case:
     """All tiers together: the likelihood ratio is that of the first, whatever the others say."""
     mechanism = TieredGaussian(1, (1, 1.5, 4))
     return Case(
-        "tiered_gaussian",
-        mechanism.guarantee,
-        1.0,
-        repeated(mechanism, 1),
-        repeated(mechanism, 0),
-        lambda y: y[:, 0] > 1.5,
-        profiles.normal(1.0),
+        mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y[:, 0] > 1.5, profiles.normal(1.0)
     )
 
 
+@case("tiered_gaussian/outer")
 def tiered_gaussian_outer() -> Case:
     """Take the second audience alone, under its own promise."""
     mechanism = TieredGaussian(1, (1, 2))
     return Case(
-        "tiered_gaussian/outer",
         mechanism.tier(1).guarantee,
-        0.5,
-        repeated(mechanism, 1),
-        repeated(mechanism, 0),
+        mechanism.releases,
+        (1, 0),
         lambda y: y[:, 1] > 0.5 + 0.5 * 4,
         profiles.normal(0.5),
+        epsilon=0.5,
     )
 
 
@@ -149,7 +141,7 @@ def sgd(sigma: float, n: int) -> NoisyProjectedSGD:
     return NoisyProjectedSGD(loss=loss, radius=1e3, dimension=1, run=paid)
 
 
-def sgd_case(name: str, mechanism: NoisyProjectedSGD, claim: Guarantee, place: int) -> Case:
+def sgd_case(mechanism: NoisyProjectedSGD, claim: Guarantee, place: int) -> Case:
     """Compare answers of 1 with −1 at one place: the last iterates are 2 apart, of variance nσ²."""
     n, mu = mechanism.run.n, 2 / (float(mechanism.run.sigma) * math.sqrt(mechanism.run.n))
     rows, plus = np.ones((n, 1)), np.ones(n)
@@ -157,30 +149,17 @@ def sgd_case(name: str, mechanism: NoisyProjectedSGD, claim: Guarantee, place: i
     minus[place] = -1
     cut = n - 1 + math.sqrt(n) * float(mechanism.run.sigma) * (0.5 / mu)  # (y − midpoint)·μ/spread > ε = ½
     return Case(
-        name,
         claim,
-        0.5,
-        lambda runs, source: mechanism.releases((rows, plus), runs, source)[:, 0],
-        lambda runs, source: mechanism.releases((rows, minus), runs, source)[:, 0],
+        lambda answers, runs, source: mechanism.releases((rows, answers), runs, source)[:, 0],
+        (plus, minus),
         lambda w: w > cut,
         profiles.normal(mu),
+        epsilon=0.5,
     )
 
 
+@case("noisy_projected_sgd")
 def noisy_projected_sgd() -> Case:
     """Hide the first of three records by two later steps: exact for a linear loss."""
     mechanism = sgd(2.0, 3)
-    return sgd_case("noisy_projected_sgd", mechanism, mechanism.run.at_index(1), 0)
-
-
-LOCAL_CASES: dict[str, Callable[[], Case]] = {
-    "two_profile_bit": two_profile_bit,
-    "one_bit_cluster": one_bit_cluster,
-    "smooth_one_bit": smooth_one_bit,
-    "smooth_categorical": smooth_categorical,
-    "smooth_categorical/largest_error": smooth_categorical_matrices,
-    "ornstein_uhlenbeck": ornstein_uhlenbeck,
-    "tiered_gaussian": tiered_gaussian,
-    "tiered_gaussian/outer": tiered_gaussian_outer,
-    "noisy_projected_sgd": noisy_projected_sgd,
-}
+    return sgd_case(mechanism, mechanism.run.at_index(1), 0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case
+from discreet.audit.case import Case, Cases
 from discreet.audit.cases.choice import softmax
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
@@ -24,15 +25,14 @@ from discreet.privacy.guarantee import SUBSTITUTE
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Runs
     from discreet.mcmc.kernel import Counts
     from discreet.sampling.source import Source
 
     Floats = NDArray[np.float64]
+
+case = Cases()
 
 LEFT, RIGHT = np.array([1, 0]), np.array([0, 1])  # one record, in the one cell or the other
 HERE, THERE = np.array([0.0]), np.array([1.0])
@@ -59,44 +59,44 @@ def odds(kernel: Barker | Metropolis, counts: Counts) -> Fraction:
     return u
 
 
-def bits(kernel: Barker, counts: Counts) -> Runs:
+def bits(kernel: Barker, counts: Counts, runs: int, source: Source) -> NDArray[Any]:
     """Accept bits of many first steps."""
-    return lambda runs, source: accepted(source, odds(kernel, counts), runs)
+    return accepted(source, odds(kernel, counts), runs)
 
 
+@case("barker")
 def barker() -> Case:
     """Log-odds u and u − 1; the prior makes δ(½) of 1-bounded range attained, as in `exponential`."""
     ratio = math.exp(0.75)
     base = math.log((math.e - ratio) / (ratio - 1)) - 0.5
     kernel = Barker(target=two_points(base), walk=CoordinateWalk(1, 1))
     return Case(
-        "barker",
         kernel.guarantee,
-        0.5,
-        bits(kernel, LEFT),
-        bits(kernel, RIGHT),
+        partial(bits, kernel),
+        (LEFT, RIGHT),
         lambda y: y,
         profiles.finite(softmax([1, 0], 1, [base - 0.5, 0]), softmax([0, 0], 1, [base - 0.5, 0])),
+        epsilon=0.5,
     )
 
 
+@case("metropolis")
 def metropolis() -> Case:
     """Log-odds −½ reject with 1 − e^{−½}, 0 never: the whole δ at every ε [F16 suppl. Thm C.1]."""
     kernel = Metropolis(target=two_points(-0.25), walk=CoordinateWalk(1, 1), temperature=2, delta=0.5)
     stay = -math.expm1(-0.5)
 
-    def stays(counts: Counts) -> Runs:
+    def stays(counts: Counts, runs: int, source: Source) -> NDArray[Any]:
         refusal = max(-odds(kernel, counts), Fraction(0))
-        return lambda runs, source: ~exact.bernoulli_exp(source, refusal, runs)
+        return ~exact.bernoulli_exp(source, refusal, runs)
 
     return Case(
-        "metropolis",
         kernel.guarantee,
-        0.5,
-        stays(RIGHT),
-        stays(LEFT),
+        stays,
+        (RIGHT, LEFT),
         lambda y: y,
         profiles.finite([stay, 1 - stay], [0, 1]),
+        epsilon=0.5,
     )
 
 
@@ -129,7 +129,7 @@ def blocks(found: tuple[int, int], heat: Fraction, runs: int, source: Source) ->
     return exact.truncated_beta(source, a, b, Fraction(1, 8), Fraction(7, 8), runs)
 
 
-def sweeps(x: int, heat: Fraction, runs: int, source: Source) -> Floats:
+def sweeps(heat: Fraction, x: int, runs: int, source: Source) -> Floats:
     """Rows (π₀, θ₀, θ₁, z) of many sweeps from STATE on one record: MixtureGibbs.step in batches."""
     log_weights = MODEL.responsibility(MODEL.log_joint(STATE)[x], heat)
     z = exact.categorical(source, log_weights, runs)
@@ -161,22 +161,22 @@ def cube(side: int) -> Floats:
     return np.stack(np.meshgrid(edge, edge, edge, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
+@case("mixture_gibbs")
 def mixture_gibbs() -> Case:
     """One sweep, assignments forgotten: three numbers leave."""
     kernel = MixtureGibbs(model=MODEL, temperature=2)
     points, epsilon = cube(40), 0.25
     p, q = (sweep_density(x, kernel.heat, points) for x in range(2))
     return Case(
-        "mixture_gibbs",
         kernel.guarantee,
-        epsilon,
-        lambda runs, source: sweeps(0, kernel.heat, runs, source),
-        lambda runs, source: sweeps(1, kernel.heat, runs, source),
+        partial(sweeps, kernel.heat),
+        (0, 1),
         lambda y: (
             sweep_density(0, kernel.heat, y[:, :3])
             > math.exp(epsilon) * sweep_density(1, kernel.heat, y[:, :3])
         ),
         profiles.finite(p / p.sum(), q / q.sum()),
+        epsilon,
     )
 
 
@@ -196,19 +196,19 @@ def assignment_ratio(y: Floats, heat: Fraction) -> Floats:
     return np.asarray(left / right)
 
 
+@case("assignment_gibbs")
 def assignment_gibbs() -> Case:
     """Release the assignment of the same sweep too."""
     kernel = AssignmentGibbs(model=MODEL, records=1, temperature=4)
     edge, epsilon = LOWER + (np.arange(4000) + 0.5) / 4000 * (1 - 2 * LOWER), 0.25
     p, q = (np.concatenate([assigned_density(x, kernel.heat, z, edge) for z in range(2)]) for x in range(2))
     return Case(
-        "assignment_gibbs",
         kernel.guarantee,
-        epsilon,
-        lambda runs, source: sweeps(0, kernel.heat, runs, source),
-        lambda runs, source: sweeps(1, kernel.heat, runs, source),
+        partial(sweeps, kernel.heat),
+        (0, 1),
         lambda y: assignment_ratio(y, kernel.heat) > math.exp(epsilon),
         profiles.finite(p / p.sum(), q / q.sum()),
+        epsilon,
     )
 
 
@@ -228,55 +228,42 @@ def annealed(**more: object) -> AnnealedImportance:
 PATH = np.array([1.0, 0.0, 1.0, 0.0, 1.0, np.nan, np.nan])  # particles at 0 and 1, which stayed there
 
 
+@case("annealed_importance")
 def annealed_importance() -> Case:
     """Log weights (−½, 0) against (0, −½): a range of 2βΔ = 1."""
     kernel = annealed()
 
-    def chosen(counts: Counts) -> Runs:
+    def chosen(counts: Counts, runs: int, source: Source) -> NDArray[Any]:
         log_weights = kernel.private_log_weights(PATH, counts)
-        return lambda runs, source: exact.categorical(source, log_weights, runs)
+        return exact.categorical(source, log_weights, runs)
 
     ((claim, _),) = kernel.ending.parts(kernel.weight_range, 2, SUBSTITUTE)
     return Case(
-        "annealed_importance",
         claim,
-        0.25,
-        chosen(LEFT),
-        chosen(RIGHT),
+        chosen,
+        (LEFT, RIGHT),
         lambda y: y == 1,
         profiles.finite(softmax([0, 1], 0.5, [0, 0]), softmax([1, 0], 0.5, [0, 0])),
+        epsilon=0.25,
     )
 
 
+@case("annealed_importance/noisy_weights")
 def noisy_weights() -> Case:
     """All weight on the one particle against all on the other: where both noisy weights point one way."""
     ending = NoisyWeights(1)
     mechanism, full = ending.mechanism(2, SUBSTITUTE), 2**20
 
-    def released(first: int) -> Runs:
+    def released(first: int, runs: int, source: Source) -> NDArray[Any]:
         shares = np.array([first, full - first])
-        return lambda runs, source: np.stack(
-            [mechanism.releases(int(s), runs, source) for s in shares], axis=1
-        )
+        return np.stack([mechanism.releases(int(s), runs, source) for s in shares], axis=1)
 
     loss = float(2 * full / Fraction(mechanism.scale))
     corner = (1 / (1 + math.exp(-1 / float(mechanism.scale)))) ** 2
     return Case(
-        "annealed_importance/noisy_weights",
         ending.parts(Fraction(1), 2, SUBSTITUTE)[0][0],
-        1.0,
-        released(full),
-        released(0),
+        released,
+        (full, 0),
         lambda y: (y[:, 0] >= full) & (y[:, 1] <= 0),
         lambda epsilon: corner * max(0.0, -math.expm1(epsilon - loss)),
     )
-
-
-MCMC_CASES: dict[str, Callable[[], Case]] = {
-    "mixture_gibbs": mixture_gibbs,
-    "assignment_gibbs": assignment_gibbs,
-    "barker": barker,
-    "metropolis": metropolis,
-    "annealed_importance": annealed_importance,
-    "annealed_importance/noisy_weights": noisy_weights,
-}

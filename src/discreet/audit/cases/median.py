@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case
-from discreet.audit.cases.noise import repeated
+from discreet.audit.case import Case, Cases
 from discreet.mechanisms.noise.clipped_mean import ClippedMean
 from discreet.mechanisms.sensitivity.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Profile, Runs
+    from discreet.audit.case import Profile
     from discreet.audit.exact_profiles import Law
     from discreet.sampling.source import Source
+
+case = Cases()
 
 GRID = Fraction(1, 1024)
 Data = tuple[float, ...]
@@ -67,22 +69,22 @@ def laplace_event(left: Law, right: Law, level: float) -> Callable[[NDArray[Any]
     return lambda y: math.log(d / b) - np.abs(y - a) / b + np.abs(y - c) / d > level
 
 
+@case("smooth_sensitivity_median")
 def smooth_sensitivity_median() -> Case:
     """(0, 1, 1) against (0, ½, 1): centers ½ apart, scales e^{−β} apart."""
     mechanism = SmoothSensitivityMedian(0, 1, 1, Fraction(1, 10), grid=GRID)
     left, right = (0.0, 1.0, 1.0), (0.0, 0.5, 1.0)
     laws = [(lower_median(x), smooth_sensitivity(x, mechanism.beta) / 0.5) for x in (left, right)]
     return Case(
-        "smooth_sensitivity_median",
         mechanism.guarantee,
-        1.0,
-        repeated(mechanism, left),
-        repeated(mechanism, right),
+        mechanism.releases,
+        (left, right),
         laplace_event(laws[0], laws[1], 1.0),
         profiles.laplace(laws[0], laws[1]),
     )
 
 
+@case("propose_test_release")
 def propose_test_release() -> Case:
     """(0, 0, 1) against (0, 1, 1), both at distance 0 from breaking the proposal: δ alone protects."""
     mechanism = ProposeTestRelease(
@@ -92,11 +94,9 @@ def propose_test_release() -> Case:
     laws = [(lower_median(x), 0.25 / 0.5) for x in (left, right)]
     passed = [passing(x, mechanism.threshold) for x in (left, right)]
     return Case(
-        "propose_test_release",
         mechanism.guarantee,
-        1.0,
-        repeated(mechanism, left),
-        repeated(mechanism, right),
+        mechanism.releases,
+        (left, right),
         laplace_event(laws[0], laws[1], 1.0 + math.log(passed[1] / passed[0])),
         tested(laws, passed),
     )
@@ -133,36 +133,29 @@ def four_cells() -> Profile:
     return profiles.finite(np.concatenate([np.zeros(4), pmf]), np.concatenate([pmf, np.zeros(4)]))
 
 
+@case("clipped_mean")
 def clipped_mean() -> Case:
     """(1, ½) against (0, ½)"""
     mechanism = clipped_quarters()
     return Case(
-        "clipped_mean",
-        mechanism.guarantee,
-        1.0,
-        repeated(mechanism, [1.0, 0.5]),
-        repeated(mechanism, [0.0, 0.5]),
-        lambda y: y >= 0.75,
-        four_cells(),
+        mechanism.guarantee, mechanism.releases, ([1.0, 0.5], [0.0, 0.5]), lambda y: y >= 0.75, four_cells()
     )
 
 
-def sample_and_aggregate_runs(mechanism: SampleAndAggregate, data: Sequence[float]) -> Runs:
+def sample_and_aggregate_runs(
+    mechanism: SampleAndAggregate, data: Sequence[float], runs: int, source: Source
+) -> NDArray[Any]:
     """Many runs at once, NOT a release: the same shuffle and answers, equal answers aggregated together."""
-
-    def runs_of(runs: int, source: Source) -> NDArray[Any]:
-        rows = np.asarray(data)[shuffles(source, len(data), runs)]
-        blocks = np.array_split(np.arange(len(data)), mechanism.blocks)
-        seen, where = np.unique(rows, axis=0, return_inverse=True)
-        outputs = np.empty(runs)
-        for i, row in enumerate(seen):
-            answers = [mechanism._answer(row[block]) for block in blocks]  # noqa: SLF001 - the part under audit
-            at = np.flatnonzero(where.ravel() == i)
-            aggregator: Any = mechanism.aggregator
-            outputs[at] = aggregator.releases(np.array(answers), at.size, source)
-        return outputs
-
-    return runs_of
+    rows = np.asarray(data)[shuffles(source, len(data), runs)]
+    blocks = np.array_split(np.arange(len(data)), mechanism.blocks)
+    seen, where = np.unique(rows, axis=0, return_inverse=True)
+    outputs = np.empty(runs)
+    for i, row in enumerate(seen):
+        answers = [mechanism._answer(row[block]) for block in blocks]  # noqa: SLF001 - the part under audit
+        at = np.flatnonzero(where.ravel() == i)
+        aggregator: Any = mechanism.aggregator
+        outputs[at] = aggregator.releases(np.array(answers), at.size, source)
+    return outputs
 
 
 def shuffles(source: Source, n: int, runs: int) -> NDArray[np.int64]:
@@ -179,23 +172,14 @@ def block_maximum(block: NDArray[Any]) -> float:
     return float(np.max(block))
 
 
+@case("sample_and_aggregate")
 def sample_and_aggregate() -> Case:
     """Average the maxima of two blocks of two: (1, 0, 0, 0) against (0, 0, 0, 0) moves one of them by 1."""
     mechanism = SampleAndAggregate(block_maximum, 2, clipped_quarters())
     return Case(
-        "sample_and_aggregate",
         mechanism.guarantee,
-        1.0,
-        sample_and_aggregate_runs(mechanism, (1.0, 0.0, 0.0, 0.0)),
-        sample_and_aggregate_runs(mechanism, (0.0, 0.0, 0.0, 0.0)),
+        partial(sample_and_aggregate_runs, mechanism),
+        ((1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)),
         lambda y: y >= 0.5,
         four_cells(),
     )
-
-
-MEDIAN_CASES: dict[str, Callable[[], Case]] = {
-    "smooth_sensitivity_median": smooth_sensitivity_median,
-    "propose_test_release": propose_test_release,
-    "clipped_mean": clipped_mean,
-    "sample_and_aggregate": sample_and_aggregate,
-}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betainc, betaln, xlog1py, xlogy
 
-from discreet.audit.case import Case
+from discreet.audit.case import Case, Cases
 from discreet.mechanisms.posterior.network_sample import OneNetworkSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.kinds import PureDP
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Profile, Runs
+    from discreet.audit.case import Profile
     from discreet.sampling.source import Source
+
+case = Cases()
 
 N = 4
 TRUNCATION = Fraction(1, 8)
 NETWORK = BayesianNetwork([("a", "b")]).bind({"a": 2, "b": 2})  # type: ignore[arg-type]  # edges, as users give them
 
 
-def tables(mechanism: OneNetworkSample, counts: list[int]) -> Runs:
+def tables(mechanism: OneNetworkSample, counts: list[int], runs: int, source: Source) -> NDArray[Any]:
     """Many runs at once, NOT a release: the law that release draws once from, the first entry of each row."""
-    return lambda runs, source: np.stack(
+    return np.stack(
         [_first(mechanism, row, runs, source) for row in np.reshape(counts, (-1, 2)).tolist()], axis=1
     )
 
@@ -87,26 +89,22 @@ def product_profile(
     return lambda epsilon: float((mass * -np.expm1(np.minimum(epsilon - loss, 0.0))).sum())
 
 
-def network_case(name: str, mechanism: OneNetworkSample, *, threshold: float) -> Case:
+def network_case(mechanism: OneNetworkSample, *, threshold: float) -> Case:
     """Claim ε = 1 and audit the worst pair of this graph: all others alike, one leaves their row."""
     s, lower = float(mechanism.weight), float(mechanism.lower)
     counts = neighbours(mechanism.n or 0)
     left, right = (entries(each, s) for each in counts)
     loss = log_ratio(left, right, lower)
     return Case(
-        name,
         PureDP(1),
-        1.0,
-        tables(mechanism, counts[0]),
-        tables(mechanism, counts[1]),
+        partial(tables, mechanism),
+        (counts[0], counts[1]),
         lambda theta: loss(list(theta.T)) > threshold,
         product_profile(left, right, lower),
     )
 
 
+@case("one_network_sample")
 def network() -> Case:
     mechanism = OneNetworkSample.calibrate(NETWORK, n=N, target=PureDP(1), truncation=TRUNCATION)
-    return network_case("one_network_sample", mechanism, threshold=0.6)
-
-
-NETWORK_CASES: dict[str, Callable[[], Case]] = {"one_network_sample": network}
+    return network_case(mechanism, threshold=0.6)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case
+from discreet.audit.case import Case, Cases
 from discreet.mechanisms.local.kary_randomised_response import KaryRandomizedResponse
 from discreet.mechanisms.local.randomised_response import RandomizedResponse
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
@@ -17,23 +18,20 @@ from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
 from discreet.privacy.kinds import PureDP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Profile, Runs
+    from discreet.audit.case import Profile
     from discreet.mechanisms.noise.base import BasicMechanism
+    from discreet.sampling.source import Source
+
+case = Cases()
 
 REACH = 60  # integers beyond ±60 carry less than 1e-25 of every discrete law audited here
 
 
-def repeated(mechanism: BasicMechanism, value: Any) -> Runs:  # noqa: ANN401 - whatever the mechanism takes
-    return lambda runs, source: mechanism.releases(value, runs, source)
-
-
-def columnwise(mechanism: BasicMechanism, value: list[Any]) -> Runs:
+def columnwise(mechanism: BasicMechanism, value: list[Any], runs: int, source: Source) -> NDArray[Any]:
     """One row a run: noise on independent coordinates, so each column is many releases of one coordinate."""
-    return lambda runs, source: np.stack([mechanism.releases(v, runs, source) for v in value], axis=1)
+    return np.stack([mechanism.releases(v, runs, source) for v in value], axis=1)
 
 
 def discrete_laplace_pmf(scale: float) -> NDArray[np.float64]:
@@ -51,57 +49,50 @@ def moved(pmf: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
     return np.concatenate([np.zeros(steps), pmf[: pmf.size - steps]]) if steps else pmf
 
 
+@case("randomized_response")
 def randomized_response() -> Case:
     """P(1|1) = 1 − q against P(1|0) = p, with p ≠ q so that the four ratios differ."""
     p, q = Fraction(1, 5), Fraction(9, 20)
     mechanism = RandomizedResponse(p, q)
     return Case(
-        "randomized_response",
         mechanism.guarantee,
-        mechanism.guarantee.epsilon(0),
-        repeated(mechanism, 1),
-        repeated(mechanism, 0),
+        mechanism.releases,
+        (1, 0),
         lambda y: y == 1,
         profiles.finite([float(q), float(1 - q)], [float(1 - p), float(p)]),
+        epsilon=mechanism.guarantee.epsilon(0),
     )
 
 
+@case("kary_randomized_response")
 def kary_randomized_response() -> Case:
     keep, other = math.e / (math.e + 3), 1 / (math.e + 3)
     mechanism = KaryRandomizedResponse.calibrate(target=PureDP(1), categories=4)
     return Case(
-        "kary_randomized_response",
         mechanism.guarantee,
-        1.0,
-        repeated(mechanism, 2),
-        repeated(mechanism, 0),
+        mechanism.releases,
+        (2, 0),
         lambda y: y == 2,
         profiles.finite([other, other, keep, other], [keep, other, other, other]),
     )
 
 
+@case("laplace")
 def laplace() -> Case:
     mechanism = Laplace(1, 1)
     return Case(
-        "laplace",
-        mechanism.guarantee,
-        1.0,
-        repeated(mechanism, 1),
-        repeated(mechanism, 0),
-        lambda y: y >= 1,
-        profiles.shifted_laplace(1.0),
+        mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y >= 1, profiles.shifted_laplace(1.0)
     )
 
 
+@case("laplace/vector")
 def laplace_vector() -> Case:
     """(½, ½) against (0, 0): the L1 sensitivity is spent on two coordinates."""
     mechanism = Laplace(1, 1)
     return Case(
-        "laplace/vector",
         mechanism.guarantee,
-        1.0,
-        columnwise(mechanism, [0.5, 0.5]),
-        columnwise(mechanism, [0.0, 0.0]),
+        partial(columnwise, mechanism),
+        ([0.5, 0.5], [0.0, 0.0]),
         lambda y: np.asarray((y >= 0.5).all(axis=1)),
         laplace_loss_sum([0.5, 0.5]),
     )
@@ -124,68 +115,39 @@ def laplace_loss_sum(shifts: list[float]) -> Profile:
     return lambda epsilon: float((mass * np.maximum(-np.expm1(epsilon - loss), 0)).sum())
 
 
+@case("discrete_laplace")
 def discrete_laplace() -> Case:
     mechanism = DiscreteLaplace(1, 1)
     pmf = discrete_laplace_pmf(1.0)
     return Case(
-        "discrete_laplace",
-        mechanism.guarantee,
-        1.0,
-        repeated(mechanism, 1),
-        repeated(mechanism, 0),
-        lambda y: y >= 1,
-        profiles.finite(moved(pmf, 1), pmf),
+        mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y >= 1, profiles.finite(moved(pmf, 1), pmf)
     )
 
 
+@case("gaussian")
 def gaussian() -> Case:
+    """Look where the log ratio (y − ½)/σ² exceeds ε = 1."""
     mechanism = Gaussian(1, 1)
-    return Case(
-        "gaussian",
-        mechanism.guarantee,
-        1.0,
-        repeated(mechanism, 1),
-        repeated(mechanism, 0),
-        lambda y: y > 1.5,  # (y − ½)/σ² > ε
-        profiles.normal(1.0),
-    )
+    return Case(mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y > 1.5, profiles.normal(1.0))
 
 
+@case("gaussian/vector")
 def gaussian_vector() -> Case:
     """(3/4, 1) against (0, 0), of L2 norm 5/4."""
     mechanism = Gaussian(Fraction(5, 4), Fraction(5, 4))
     return Case(
-        "gaussian/vector",
         mechanism.guarantee,
-        1.0,
-        columnwise(mechanism, [0.75, 1.0]),
-        columnwise(mechanism, [0.0, 0.0]),
+        partial(columnwise, mechanism),
+        ([0.75, 1.0], [0.0, 0.0]),
         lambda y: y @ [0.75, 1.0] > 1.5 * 1.5625,
         profiles.normal(1.0),
     )
 
 
+@case("discrete_gaussian")
 def discrete_gaussian() -> Case:
     mechanism = DiscreteGaussian(1, 1)
     pmf = discrete_gaussian_pmf(1.0)
     return Case(
-        "discrete_gaussian",
-        mechanism.guarantee,
-        1.0,
-        repeated(mechanism, 1),
-        repeated(mechanism, 0),
-        lambda y: y >= 2,
-        profiles.finite(moved(pmf, 1), pmf),
+        mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y >= 2, profiles.finite(moved(pmf, 1), pmf)
     )
-
-
-NOISE_CASES: dict[str, Callable[[], Case]] = {
-    "randomized_response": randomized_response,
-    "kary_randomized_response": kary_randomized_response,
-    "laplace": laplace,
-    "laplace/vector": laplace_vector,
-    "discrete_laplace": discrete_laplace,
-    "gaussian": gaussian,
-    "gaussian/vector": gaussian_vector,
-    "discrete_gaussian": discrete_gaussian,
-}

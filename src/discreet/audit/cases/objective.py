@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from scipy.special import expit, ndtr
 
-from discreet.audit.case import Case
+from discreet.audit.case import Case, Cases
 from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Profile, Runs
+    from discreet.audit.case import Profile
     from discreet.sampling.source import Source
 
     Floats = NDArray[np.float64]
+
+case = Cases()
 
 Record = tuple[tuple[float, ...], float]
 GRID = Fraction(1, 2**30)
@@ -87,18 +89,14 @@ class Ideal:
                 break
         return theta
 
-    def runs(self, hessian_noise: float | None = None) -> Runs:
+    def draw(self, runs: int, source: Source) -> NDArray[Any]:
         """Many outputs (θ̃, H̃) at once, NOT releases; the output noise of less than 1e-6 is left out."""
-        wide, d = self.hessian_noise if hessian_noise is None else hessian_noise, self.dimension
-
-        def draw(runs: int, source: Source) -> NDArray[Any]:
-            tilts = exact.normal(source, 0, Fraction(self.noise) ** 2, runs * d, GRID).reshape(runs, d)
-            theta = self.minima(tilts)
-            noise = exact.normal(source, 0, Fraction(wide) ** 2, runs * d * d, GRID).reshape(runs, d, d)
-            blurred = self.hessian(theta) + (noise + noise.transpose(0, 2, 1)) / 2
-            return np.concatenate([theta, blurred.reshape(runs, d * d)], axis=1)
-
-        return draw
+        wide, d = self.hessian_noise, self.dimension
+        tilts = exact.normal(source, 0, Fraction(self.noise) ** 2, runs * d, GRID).reshape(runs, d)
+        theta = self.minima(tilts)
+        noise = exact.normal(source, 0, Fraction(wide) ** 2, runs * d * d, GRID).reshape(runs, d, d)
+        blurred = self.hessian(theta) + (noise + noise.transpose(0, 2, 1)) / 2
+        return np.concatenate([theta, blurred.reshape(runs, d * d)], axis=1)
 
 
 @final
@@ -124,10 +122,9 @@ class Pair:
 
         return beyond
 
-    def profile(self, hessian_noise: float | None = None) -> Profile:
+    def profile(self) -> Profile:
         """∫p(θ)·δ_{m(θ)}(ε − loss(θ))dθ, m = ‖H − H'‖_F/σ_H; the normal profile δ_m takes any real ε."""
         d = self.left.dimension
-        wide = self.left.hessian_noise if hessian_noise is None else hessian_noise
         reach = 9 * self.left.noise / self.left.strength + len(self.left.rows) / self.left.strength
         axis = np.linspace(-reach, reach, SIDE[d])
         theta = np.stack(np.meshgrid(*[axis] * d), axis=-1).reshape(-1, d)
@@ -136,7 +133,7 @@ class Pair:
         theta, mass = theta[heavy], mass[heavy]
         loss = self.loss(theta)
         apart = np.sqrt(np.sum((self.left.hessian(theta) - self.right.hessian(theta)) ** 2, axis=(1, 2)))
-        m = np.maximum(apart / wide, 1e-9)
+        m = np.maximum(apart / self.left.hessian_noise, 1e-9)
 
         def delta(epsilon: float) -> float:
             e = epsilon - loss
@@ -152,23 +149,21 @@ def regression(dimension: int) -> BayesianLogisticRegression:
     )
 
 
-def audited(
-    name: str, mechanism: ObjectivePerturbation, left: Sequence[Record], right: Sequence[Record]
-) -> Case:
+def audited(mechanism: ObjectivePerturbation, left: Sequence[Record], right: Sequence[Record]) -> Case:
     """Put the claim to the test at the mechanism's own ε, on one pair."""
     pair = Pair(Ideal.of(mechanism, left), Ideal.of(mechanism, right))
     epsilon = float(mechanism.epsilon)
     return Case(
-        name,
         mechanism.guarantee,
-        epsilon,
-        pair.left.runs(),
-        pair.right.runs(),
+        Ideal.draw,
+        (pair.left, pair.right),
         pair.event(epsilon),
         pair.profile(),
+        epsilon,
     )
 
 
+@case("objective_perturbation")
 def add_remove() -> Case:
     """Take a record away, the direction that no λ helps."""
     mechanism = ObjectivePerturbation(
@@ -179,9 +174,10 @@ def add_remove() -> Case:
         hessian_share=Fraction(1, 20),
         relation=ADD_REMOVE,
     )
-    return audited("objective_perturbation", mechanism, [], [((1.0,), 1.0)])
+    return audited(mechanism, [], [((1.0,), 1.0)])
 
 
+@case("objective_perturbation/substitute")
 def substitute() -> Case:
     """Rows at a right angle: the two gradients share no direction."""
     mechanism = ObjectivePerturbation(
@@ -193,10 +189,4 @@ def substitute() -> Case:
         hessian_share=Fraction(1, 20),
         relation=SUBSTITUTE,
     )
-    return audited("objective_perturbation/substitute", mechanism, [((1.0, 0.0), 1.0)], [((0.0, 1.0), 1.0)])
-
-
-OBJECTIVE_CASES: dict[str, Callable[[], Case]] = {
-    "objective_perturbation": add_remove,
-    "objective_perturbation/substitute": substitute,
-}
+    return audited(mechanism, [((1.0, 0.0), 1.0)], [((0.0, 1.0), 1.0)])

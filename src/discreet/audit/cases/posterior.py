@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit import posterior_pairs as pairs
-from discreet.audit.case import Case
+from discreet.audit.case import Case, Cases
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.beta_binomial import BetaBinomial
 from discreet.families.beta_geometric import BetaGeometric
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Runs
     from discreet.audit.posterior_pairs import Neighbours
     from discreet.families.family import Family
     from discreet.sampling.source import Source
+
+case = Cases()
 
 N = 4  # records: few, so that one of them is visible
 UPPER = 2  # of counts
@@ -79,73 +81,74 @@ def binomial_ends(alpha: float, beta: float, r: float) -> Iterator[Neighbours]:
         yield pairs.mirrored(pairs.beta_neighbours(b, a, step, (low, high)))
 
 
-def runs_of(mechanism: PosteriorDraw, statistic: list[int], count: int | None) -> Runs:
-    return lambda runs, source: simulate(mechanism, statistic, runs, source, count=count)
+def drawn(
+    mechanism: PosteriorDraw, counted: tuple[list[int], int | None], runs: int, source: Source
+) -> NDArray[Any]:
+    """Draw on a statistic and, where it is private, a number of records."""
+    return simulate(mechanism, counted[0], runs, source, count=counted[1])
 
 
 def posterior_case(
-    name: str, mechanism: PosteriorDraw, neighbours: Iterator[Neighbours], *, epsilon: float = 0.5
+    mechanism: PosteriorDraw, neighbours: Iterator[Neighbours], *, epsilon: float = 0.5
 ) -> Case:
     """Audit the pair whose own profile is largest at ε."""
     worst = max(neighbours, key=lambda pair: pair.delta(epsilon))
     return Case(
-        name,
         mechanism.guarantee,
-        epsilon,
-        runs_of(mechanism, worst.left, worst.counts[0]),
-        runs_of(mechanism, worst.right, worst.counts[1]),
+        partial(drawn, mechanism),
+        ((worst.left, worst.counts[0]), (worst.right, worst.counts[1])),
         worst.event(epsilon),
         worst.delta,
-        worst.renyi,
+        epsilon,
+        exact_renyi=worst.renyi,
     )
 
 
-def direct(family: str) -> Case:
-    model, neighbours = FAMILIES[family]
-    return posterior_case(f"direct/{family}", DirectPosterior(model, n=N), neighbours(1, 1))
+# Each mechanism over a family: what the prior is multiplied by, and what a record weighs.
+DRAWS: dict[str, tuple[Callable[[Family], PosteriorDraw], float, float]] = {
+    "direct": (lambda model: DirectPosterior(model, n=N), 1, 1),
+    "diffused": (lambda model: DiffusedPosterior(model, n=N, r=HALF), 1, 0.5),
+    "concentrated": (lambda model: ConcentratedPosterior(model, n=N, m=HALF), 2, 1),
+}
 
 
-def diffused(family: str) -> Case:
-    model, neighbours = FAMILIES[family]
-    return posterior_case(f"diffused/{family}", DiffusedPosterior(model, n=N, r=HALF), neighbours(1, 0.5))
+def one_draw(kind: str, family: str) -> Case:
+    (mechanism, factor, weight), (model, neighbours) = DRAWS[kind], FAMILIES[family]
+    return posterior_case(mechanism(model), neighbours(factor, weight))
 
 
-def concentrated(family: str) -> Case:
-    model, neighbours = FAMILIES[family]
-    mechanism = ConcentratedPosterior(model, n=N, m=HALF)
-    return posterior_case(f"concentrated/{family}", mechanism, neighbours(2, 1))
+for kind, family in product(DRAWS, FAMILIES):
+    case(f"{kind}/{family}")(partial(one_draw, kind, family))
 
 
+@case("direct/add_remove")
 def direct_added() -> Case:
     """Add a record to 400 failures: the limit of many is Gamma(a+1) against Gamma(a)."""
     mechanism = DirectPosterior(BetaBernoulli(2, 3), relation=ADD_REMOVE)
     neighbours = pairs.bernoulli_added(2, 3, others=400, r=1)
-    return posterior_case("direct/add_remove", mechanism, neighbours)
+    return posterior_case(mechanism, neighbours)
 
 
+@case("posterior_draws")
 def posterior_draws() -> Case:
     """Two draws of a normal mean: μ√2, seen in their sum."""
     one = DirectPosterior(FAMILIES["normal_mean"][0], n=N)
     # μ² = 1/(σ²(κ₀+n)) = 1 for one draw; both means move by 1/8 and have variance 1/64
     mu, shift, spread = 2**0.5, 1 / 8, 1 / 64
 
-    def twice(statistic: list[int]) -> Runs:
-        def outputs(runs: int, source: Source) -> NDArray[Any]:
-            return np.asarray(simulate(one, statistic, 2 * runs, source)).reshape(runs, 2)
-
-        return outputs
+    def twice(statistic: list[int], runs: int, source: Source) -> NDArray[Any]:
+        return np.asarray(simulate(one, statistic, 2 * runs, source)).reshape(runs, 2)
 
     return Case(
-        "posterior_draws",
         one.draws(2).guarantee,
-        1.0,
-        twice([8]),
-        twice([0]),
+        twice,
+        ([8], [0]),
         lambda y: y.sum(axis=1) > shift + 1.0 * spread / shift,
         profiles.normal(mu),
     )
 
 
+@case("statistical_query")
 def statistical_query() -> Case:
     """φ(x) = x in [0, 1] on a grid of 2^-20: (1, 0, 0, 0) against (0, 0, 0, 0), or at the other end."""
     mechanism = StatisticalQuery(float, DiffusedPosterior(query_model(2, 3), n=N, r=HALF))
@@ -158,22 +161,11 @@ def statistical_query() -> Case:
     assert all(mechanism.draw.model.statistic(x)[0] == unit * sum(x) for x in data)
     left, right = (mechanism.draw.model.statistic(x).tolist() for x in data)
     return Case(
-        "statistical_query",
         mechanism.guarantee,
-        0.5,
-        runs_of(mechanism.draw, left, None),
-        runs_of(mechanism.draw, right, None),
+        partial(drawn, mechanism.draw),
+        ((left, None), (right, None)),
         worst.event(0.5),
         worst.delta,
-        worst.renyi,
+        epsilon=0.5,
+        exact_renyi=worst.renyi,
     )
-
-
-POSTERIOR_CASES: dict[str, Callable[[], Case]] = {
-    **{f"direct/{family}": partial(direct, family) for family in FAMILIES},
-    **{f"diffused/{family}": partial(diffused, family) for family in FAMILIES},
-    **{f"concentrated/{family}": partial(concentrated, family) for family in FAMILIES},
-    "direct/add_remove": direct_added,
-    "posterior_draws": posterior_draws,
-    "statistical_query": statistical_query,
-}

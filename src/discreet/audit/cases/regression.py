@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 from scipy.special import expit
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case
+from discreet.audit.case import Case, Cases
 from discreet.mechanisms.regression.draws import (
     ConcentratedRegression,
     DiffusedRegression,
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Runs
     from discreet.mechanisms.regression.samplers.langevin import LangevinRun
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 
     Event = Callable[[Floats], NDArray[np.bool_]]
+
+case = Cases()
 
 N = 8  # records: few, so that one of them is visible
 LINE = DeclaredLoss(lambda s, y: s * y, lambda s, y: y + 0 * s, lambda s, y: 0 * s * y, 1, 4)
@@ -87,28 +89,24 @@ class Line:
         return lambda y: y.sum(axis=1) / math.sqrt(y.shape[1] * self.variance) > epsilon / mu
 
 
-def outputs(mechanism: RegressionDraw, answers: tuple[float, ...], each: int = 1) -> Runs:
-    records = data(mechanism.model, *answers)
-
-    def runs(size: int, source: Source) -> Floats:
-        return simulate(mechanism, records, size * each, source).reshape(size, each)
-
-    return runs
+def outputs(
+    mechanism: RegressionDraw, each: int, answers: tuple[float, ...], size: int, source: Source
+) -> Floats:
+    return simulate(mechanism, data(mechanism.model, *answers), size * each, source).reshape(size, each)
 
 
-def linear_case(name: str, mechanism: RegressionDraw, *, draws: int = 1, epsilon: float = 0.5) -> Case:
+def linear_case(mechanism: RegressionDraw, *, draws: int = 1, epsilon: float = 0.5) -> Case:
     """Two linear losses of slopes −1 and 1: all that one record can move, so that the claim is met."""
     line = Line.of(walk(mechanism))
     mu = line.mu * math.sqrt(draws)
     claim = mechanism.guarantee if draws == 1 else mechanism.draws(draws).guarantee
     return Case(
-        name,
         claim,
-        epsilon,
-        outputs(mechanism, ONE, draws),
-        outputs(mechanism, OTHER, draws),
+        partial(outputs, mechanism, draws),
+        (ONE, OTHER),
         line.beyond(epsilon, mu),
         profiles.normal(mu),
+        epsilon,
     )
 
 
@@ -140,7 +138,6 @@ def last_density(run: LangevinRun, answers: tuple[float, ...], weight: float | N
 
 
 def logistic_case(
-    name: str,
     mechanism: RegressionDraw,
     more: tuple[float, ...],
     fewer: tuple[float, ...],
@@ -149,13 +146,12 @@ def logistic_case(
 ) -> Case:
     p, q = (last_density(walk(mechanism), answers) for answers in (more, fewer))
     return Case(
-        name,
         mechanism.guarantee,
-        epsilon,
-        outputs(mechanism, more),
-        outputs(mechanism, fewer),
+        partial(outputs, mechanism, 1),
+        (more, fewer),
         above_ratio(p, q, epsilon),
         profiles.finite(p * STEP, q * STEP),
+        epsilon,
     )
 
 
@@ -173,47 +169,29 @@ BALL = OneRegressionSample(WIDE, n=1, rho=1, at=1)  # the loss is ±w: a range o
 FINE = Fraction(1, 2**20)
 
 
-def ball_draws(sign: int) -> Runs:
+def ball_draws(sign: int, size: int, source: Source) -> Floats:
     """Draw what `release` does, in batches: the prior, kept inside, with probability σ(±w)."""
-
-    def runs(size: int, source: Source) -> Floats:
-        kept = np.empty(0)
-        while kept.size < size:
-            w = exact.normal(source, 0, 1 / WIDE.strength, 2 * size, FINE)
-            chance = source.words(2 * size) * 2.0**-64
-            kept = np.concatenate([kept, w[(np.abs(w) <= float(WIDE.radius)) & (chance < expit(sign * w))]])
-        return kept[:size]
-
-    return runs
+    kept = np.empty(0)
+    while kept.size < size:
+        w = exact.normal(source, 0, 1 / WIDE.strength, 2 * size, FINE)
+        chance = source.words(2 * size) * 2.0**-64
+        kept = np.concatenate([kept, w[(np.abs(w) <= float(WIDE.radius)) & (chance < expit(sign * w))]])
+    return kept[:size]
 
 
-def in_the_ball(name: str, claim: Guarantee) -> Case:
+def in_the_ball(claim: Guarantee) -> Case:
     points = np.linspace(-4, 4, 20_001)
     prior = np.exp(-float(WIDE.strength) / 2 * points**2)
     p, q = (prior * expit(sign * points) for sign in (1, -1))
-    return Case(
-        name,
-        claim,
-        1.0,
-        ball_draws(1),
-        ball_draws(-1),
-        lambda y: y > 1.0,
-        profiles.finite(p / p.sum(), q / q.sum()),
-    )
+    return Case(claim, ball_draws, (1, -1), lambda y: y > 1.0, profiles.finite(p / p.sum(), q / q.sum()))
 
 
 SIX = (-1.0,) * 6
 TUNED = TunedRegression(LOGISTIC, rho=1, m=1, most=N, relation=ADD_REMOVE, remembered=0.0625)
 
-REGRESSION_CASES: dict[str, Callable[[], Case]] = {
-    "direct_regression": lambda: linear_case("direct_regression", DirectRegression(LINEAR, n=N)),
-    "diffused_regression": lambda: linear_case(
-        "diffused_regression", DiffusedRegression(LINEAR, n=N, rho=0.5), epsilon=0.25
-    ),
-    "concentrated_regression": lambda: linear_case(
-        "concentrated_regression", ConcentratedRegression(LINEAR, n=N, m=20)
-    ),
-    "tuned_regression": lambda: logistic_case("tuned_regression", TUNED, (1.0, *SIX), SIX),
-    "one_regression_sample": lambda: in_the_ball("one_regression_sample", BALL.guarantee),
-    "regression_draws": lambda: linear_case("regression_draws", DirectRegression(LINEAR, n=N), draws=4),
-}
+case("direct_regression")(lambda: linear_case(DirectRegression(LINEAR, n=N)))
+case("diffused_regression")(lambda: linear_case(DiffusedRegression(LINEAR, n=N, rho=0.5), epsilon=0.25))
+case("concentrated_regression")(lambda: linear_case(ConcentratedRegression(LINEAR, n=N, m=20)))
+case("tuned_regression")(lambda: logistic_case(TUNED, (1.0, *SIX), SIX))
+case("one_regression_sample")(lambda: in_the_ball(BALL.guarantee))
+case("regression_draws")(lambda: linear_case(DirectRegression(LINEAR, n=N), draws=4))

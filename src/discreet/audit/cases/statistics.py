@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from scipy.special import betainc, betaln
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case
+from discreet.audit.case import Case, Cases
 from discreet.audit.cases.noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
@@ -23,12 +24,14 @@ from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Profile, Runs
+    from discreet.audit.case import Profile
     from discreet.sampling.source import Source
+
+case = Cases()
 
 N = 4
 TRUNCATION = Fraction(1, 8)
@@ -37,70 +40,64 @@ TRUNCATION = Fraction(1, 8)
 # ── NoisyStatistics ─────────────────────────────────────────────────────────────────────────────────
 
 
-def noisy(mechanism: NoisyStatistics, statistic: list[int], count: int | None = None) -> Runs:
+def noisy(
+    mechanism: NoisyStatistics, counted: tuple[list[int], int | None], runs: int, source: Source
+) -> NDArray[Any]:
     """Many runs at once, NOT a release: the same noise mechanism on the same vector, one row a run."""
-
-    def rows(runs: int, source: Source) -> NDArray[Any]:
-        vector = mechanism._vector(statistic, count)  # noqa: SLF001 - what release itself noises
-        return np.stack([mechanism.noiser.releases(int(v), runs, source) for v in vector], axis=1)
-
-    return rows
+    vector = mechanism._vector(*counted)  # noqa: SLF001 - what release itself noises
+    return np.stack([mechanism.noiser.releases(int(v), runs, source) for v in vector], axis=1)
 
 
+@case("noisy_statistics/laplace")
 def noisy_laplace() -> Case:
     mechanism = NoisyStatistics(BetaBernoulli(1, 1), n=N, noise="laplace", scale=1)
     return Case(
-        "noisy_statistics/laplace",
         mechanism.guarantee,
-        1.0,
-        noisy(mechanism, [1]),
-        noisy(mechanism, [0]),
+        partial(noisy, mechanism),
+        (([1], None), ([0], None)),
         lambda s: s[:, 0] >= 1,
         profiles.shifted_laplace(1.0),
     )
 
 
+@case("noisy_statistics/gaussian")
 def noisy_gaussian() -> Case:
-    """(4, 0) against (3, 1): √2 apart, σ = 3/2."""
+    """(4, 0) against (3, 1): √2 apart, σ = 3/2; the log ratio is (y·(1, −1) − 3)/σ²."""
     model = DirichletCategorical([1, 1])
     mechanism = NoisyStatistics(model, n=N, noise="gaussian", scale=Fraction(3, 2))
     return Case(
-        "noisy_statistics/gaussian",
         mechanism.guarantee,
-        1.0,
-        noisy(mechanism, [4, 0]),
-        noisy(mechanism, [3, 1]),
-        lambda s: s[:, 0] - s[:, 1] > 3 + 2.25,  # (y·(1, −1) − 3)/σ² > ε
+        partial(noisy, mechanism),
+        (([4, 0], None), ([3, 1], None)),
+        lambda s: s[:, 0] - s[:, 1] > 3 + 2.25,
         profiles.normal(math.sqrt(2) / 1.5),
     )
 
 
+@case("noisy_statistics/discrete_laplace")
 def noisy_discrete_laplace() -> Case:
     """(4, 0, 0) against (3, 1, 0): L1 distance 2."""
     mechanism = NoisyStatistics(DirichletCategorical([1, 1, 1]), n=N, noise="discrete_laplace", scale=2)
     pmf = discrete_laplace_pmf(2.0)
     return Case(
-        "noisy_statistics/discrete_laplace",
         mechanism.guarantee,
-        1.0,
-        noisy(mechanism, [4, 0, 0]),
-        noisy(mechanism, [3, 1, 0]),
+        partial(noisy, mechanism),
+        (([4, 0, 0], None), ([3, 1, 0], None)),
         lambda s: (s[:, 0] >= 4) & (s[:, 1] <= 0),
         exchanged(pmf),
     )
 
 
+@case("noisy_statistics/discrete_gaussian")
 def noisy_discrete_gaussian() -> Case:
     """(4, 0, 0) against (3, 1, 0): L2 distance √2, σ² = 9/4."""
     mechanism = NoisyStatistics(
         DirichletCategorical([1, 1, 1]), n=N, noise="discrete_gaussian", scale=Fraction(3, 2)
     )
     return Case(
-        "noisy_statistics/discrete_gaussian",
         mechanism.guarantee,
-        1.0,
-        noisy(mechanism, [4, 0, 0]),
-        noisy(mechanism, [3, 1, 0]),
+        partial(noisy, mechanism),
+        (([4, 0, 0], None), ([3, 1, 0], None)),
         lambda s: s[:, 0] - s[:, 1] > 3 + 2.25,
         exchanged(discrete_gaussian_pmf(2.25)),
     )
@@ -111,16 +108,15 @@ def exchanged(pmf: NDArray[np.float64]) -> Profile:
     return profiles.finite(np.outer(moved(pmf, 1), pmf), np.outer(pmf, moved(pmf, 1)))
 
 
+@case("noisy_statistics/add_remove")
 def noisy_added() -> Case:
     """With n private: (successes, failures) = (1, 2) against (0, 2)"""
     mechanism = NoisyStatistics(BetaBernoulli(1, 1), scale=1, relation=ADD_REMOVE)
     pmf = discrete_laplace_pmf(1.0)
     return Case(
-        "noisy_statistics/add_remove",
         mechanism.guarantee,
-        1.0,
-        noisy(mechanism, [1], 3),
-        noisy(mechanism, [0], 2),
+        partial(noisy, mechanism),
+        (([1], 3), ([0], 2)),
         lambda s: s[:, 0] >= 1,
         profiles.finite(moved(pmf, 1), pmf),
     )
@@ -129,11 +125,12 @@ def noisy_added() -> Case:
 # ── OnePosteriorSample ──────────────────────────────────────────────────────────────────────────────
 
 
-def sampled(mechanism: OnePosteriorSample, statistic: list[int]) -> Runs:
+def sampled(mechanism: OnePosteriorSample, statistic: list[int], runs: int, source: Source) -> NDArray[Any]:
     """Many runs at once, NOT a release: the law that release draws once from."""
-    return lambda runs, source: mechanism._private_posterior(statistic).sample(runs, source)  # noqa: SLF001
+    return mechanism._private_posterior(statistic).sample(runs, source)  # noqa: SLF001
 
 
+@case("one_posterior_sample/beta")
 def truncated_beta() -> Case:
     """All others failures: the ratio is largest near the upper end, where few draws fall."""
     mechanism = OnePosteriorSample.calibrate(
@@ -142,16 +139,15 @@ def truncated_beta() -> Case:
     s = 1 / float(mechanism.temperature)
     left, right = (1 + s, 1 + s * (N - 1)), (1.0, 1 + s * N)
     return Case(
-        "one_posterior_sample/beta",
         mechanism.guarantee,
-        1.0,
-        sampled(mechanism, [1]),
-        sampled(mechanism, [0]),
+        partial(sampled, mechanism),
+        ([1], [0]),
         lambda p: p > 0.75,
         profiles.truncated_beta(left, right, float(TRUNCATION)),
     )
 
 
+@case("one_posterior_sample/dirichlet")
 def truncated_dirichlet() -> Case:
     """(1, 3, 0) against (0, 4, 0): the second category is likely, so a ratio far from it is rare."""
     mechanism = OnePosteriorSample.calibrate(
@@ -159,11 +155,9 @@ def truncated_dirichlet() -> Case:
     )
     s = 1 / float(mechanism.temperature)
     return Case(
-        "one_posterior_sample/dirichlet",
         mechanism.guarantee,
-        1.0,
-        sampled(mechanism, [1, N - 1, 0]),
-        sampled(mechanism, [0, N, 0]),
+        partial(sampled, mechanism),
+        ([1, N - 1, 0], [0, N, 0]),
         lambda p: p[:, 0] > 2 * p[:, 1],
         ratio_profile([1 + s, 1 + s * (N - 1), 1], [1, 1 + s * N, 1], float(TRUNCATION)),
     )
@@ -204,52 +198,25 @@ def ratio_profile(left: Sequence[float], right: Sequence[float], lower: float) -
 # ── noisy queries ───────────────────────────────────────────────────────────────────────────────────
 
 
+@case("laplace_query")
 def laplace_query() -> Case:
     """Σφ = 1 against 0 in steps of 2^-20; NOT a release: release's own noise, so many at once."""
     mechanism = LaplaceQuery(float, n=2, epsilon=1)
 
-    def answers(total: int) -> Runs:
+    def answers(total: int, runs: int, source: Source) -> NDArray[Any]:
         scale = 1 / (GRID * Fraction(mechanism.epsilon))
-        return lambda runs, source: total + exact.discrete_laplace(source, scale, runs) * float(GRID)
+        return total + exact.discrete_laplace(source, scale, runs) * float(GRID)
 
-    return Case(
-        "laplace_query",
-        mechanism.guarantee,
-        1.0,
-        answers(1),
-        answers(0),
-        lambda y: y >= 1,
-        profiles.shifted_laplace(1.0),
-    )
+    return Case(mechanism.guarantee, answers, (1, 0), lambda y: y >= 1, profiles.shifted_laplace(1.0))
 
 
+@case("gaussian_query")
 def gaussian_query() -> Case:
     """Σφ = 1 against 0 in steps of 2^-20, where the discrete law is the normal one to 1e-12."""
     mechanism = GaussianQuery(float, n=2, rho=Fraction(1, 2))
 
-    def answers(total: int) -> Runs:
+    def answers(total: int, runs: int, source: Source) -> NDArray[Any]:
         variance = 1 / (2 * GRID**2 * Fraction(mechanism.rho))
-        return lambda runs, source: total + exact.discrete_gaussian(source, variance, runs) * float(GRID)
+        return total + exact.discrete_gaussian(source, variance, runs) * float(GRID)
 
-    return Case(
-        "gaussian_query",
-        mechanism.guarantee,
-        1.0,
-        answers(1),
-        answers(0),
-        lambda y: y > 1.5,
-        profiles.normal(1.0),
-    )
-
-
-STATISTIC_CASES: dict[str, Callable[[], Case]] = {
-    "noisy_statistics/laplace": noisy_laplace,
-    "noisy_statistics/gaussian": noisy_gaussian,
-    "noisy_statistics/discrete_laplace": noisy_discrete_laplace,
-    "noisy_statistics/discrete_gaussian": noisy_discrete_gaussian,
-    "noisy_statistics/add_remove": noisy_added,
-    "one_posterior_sample/beta": truncated_beta,
-    "one_posterior_sample/dirichlet": truncated_dirichlet,
-    "laplace_query": laplace_query,
-    "gaussian_query": gaussian_query,
-}
+    return Case(mechanism.guarantee, answers, (1, 0), lambda y: y > 1.5, profiles.normal(1.0))

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.twins.twin import RUNS_ONLY, Twin
+from discreet.audit.twins.twin import RUNS_ONLY, Twins
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.mechanisms.posterior.direct import DirectPosterior
 from discreet.privacy.kinds import PureDP
@@ -20,8 +20,9 @@ from discreet.privacy.kinds import PureDP
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Runs
     from discreet.sampling.source import Source
+
+twin = Twins()
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 SCALE = 10.0
@@ -32,9 +33,9 @@ def generator(source: Source) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(int(source.words(1)[0])))
 
 
-def float_laplace(center: float) -> Runs:
+def float_laplace(center: float, runs: int, source: Source) -> NDArray[Any]:
     """Draw x + b·sign·ln(…) of a uniform k·2^-53, as numpy and every textbook do it"""
-    return lambda runs, source: _laplace(center, generator(source).random(runs))
+    return _laplace(center, generator(source).random(runs))
 
 
 def _laplace(center: float, u: Floats) -> Floats:
@@ -56,16 +57,16 @@ def laplace_reaches(center: float, y: Floats) -> NDArray[np.bool_]:
     return np.asarray((_laplace(center, tried) == y[:, None]).any(axis=1))
 
 
+@twin("laplace/float", "double-precision inverse transform", RUNS_ONLY)
 def laplace_float() -> Case:
     """1 against 0 at scale 10: ideally ε = 0.1"""
     return Case(
-        "laplace/float",
         PureDP(1 / 10),
-        0.1,
-        float_laplace(1.0),
-        float_laplace(0.0),
+        float_laplace,
+        (1.0, 0.0),
         lambda y: ~laplace_reaches(0.0, y),
         profiles.shifted_laplace(0.1),
+        epsilon=0.1,
     )
 
 
@@ -76,27 +77,18 @@ def gamma_reaches(shape: float, y: Floats) -> NDArray[np.bool_]:
     return np.asarray((b * (t * t * t) == y[:, None]).any(axis=1))
 
 
+@twin("direct/float_gamma", "numpy's gamma draw instead of an exact one", RUNS_ONLY)
 def gamma_float() -> Case:
     """One draw of numpy's gamma as a Gamma–Poisson posterior; the rate 4 divides doubles exactly."""
     honest = DirectPosterior(GammaPoisson(30, 2, 1), n=2)
 
-    def draw(shape: float) -> Runs:
-        return lambda runs, source: generator(source).standard_gamma(shape, runs) / 4
+    def draw(shape: float, runs: int, source: Source) -> NDArray[Any]:
+        return generator(source).standard_gamma(shape, runs) / 4
 
     return Case(
-        "direct/float_gamma",
         honest.guarantee,
-        1.0,
-        draw(31.0),
-        draw(30.0),
+        draw,
+        (31.0, 30.0),
         lambda y: ~gamma_reaches(30.0, 4 * y),
         profiles.gamma((31.0, 4.0), (30.0, 4.0)),
     )
-
-
-FLOAT_TWINS: dict[str, Twin] = {
-    "laplace/float": Twin("laplace", "double-precision inverse transform", RUNS_ONLY, laplace_float),
-    "direct/float_gamma": Twin(
-        "direct", "numpy's gamma draw instead of an exact one", RUNS_ONLY, gamma_float
-    ),
-}

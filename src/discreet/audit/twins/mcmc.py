@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,8 +26,7 @@ from discreet.audit.cases.mcmc import (
     sweeps,
     two_points,
 )
-from discreet.audit.twins.twin import BOTH, Twin
-from discreet.mcmc.assignment_gibbs import AssignmentGibbs
+from discreet.audit.twins.twin import Twins
 from discreet.mcmc.barker import Barker
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk
@@ -37,41 +37,43 @@ from discreet.sampling import exact
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Runs
     from discreet.mcmc.kernel import Counts
     from discreet.sampling.source import Source
 
+twin = Twins()
 
+
+@twin("barker/one_record_moves_once", "M/T claimed for a substitution, which costs 2M/T")
 def one_record_moves_once() -> Case:
     """M/T claimed where a substitution takes one record's ½ away and adds another's: 2M/T."""
     kernel = Barker(target=two_points(0.0), walk=CoordinateWalk(1, 1))
     return Case(
-        "barker/one_record_moves_once",
         BoundedRange(Fraction(1, 2)),
-        0.25,
-        bits(kernel, LEFT),
-        bits(kernel, RIGHT),
+        partial(bits, kernel),
+        (LEFT, RIGHT),
         lambda y: y,
         profiles.finite(softmax([0.5, 0], 1, [0, 0]), softmax([-0.5, 0], 1, [0, 0])),
+        epsilon=0.25,
     )
 
 
+@twin("mixture_gibbs/not_tempered", "T = 1 claimed as T = 16")
 def not_tempered() -> Case:
     """Count records at full weight under the claim for T = 16."""
     claim = MixtureGibbs(model=MODEL, temperature=16).guarantee
     points, epsilon, cold = cube(40), 0.25, Fraction(1)
     p, q = (sweep_density(x, cold, points) for x in range(2))
     return Case(
-        "mixture_gibbs/not_tempered",
         claim,
-        epsilon,
-        lambda runs, source: sweeps(0, cold, runs, source),
-        lambda runs, source: sweeps(1, cold, runs, source),
+        partial(sweeps, cold),
+        (0, 1),
         lambda y: sweep_density(0, cold, y[:, :3]) > math.exp(epsilon) * sweep_density(1, cold, y[:, :3]),
         profiles.finite(p / p.sum(), q / q.sum()),
+        epsilon,
     )
 
 
+@twin("assignment_gibbs/released_but_called_secret", "secret scan's price for assignments that are shown")
 def released_but_called_secret() -> Case:
     """Q = 1 of N = 4 assignments rewritten and all released, priced ln(1 + (Q/N)(e^ε − 1)).
 
@@ -79,63 +81,27 @@ def released_but_called_secret() -> Case:
     record as if all were: the ratio of that outcome is the update's own.
     """
     heat, share = Fraction(1), Fraction(1, 4)
-    one = AssignmentGibbs(model=MODEL, records=4, temperature=heat)
     laws = responsibilities(heat)
     widest = math.log(laws[:, 1].max() / laws[:, 1].min())
     claim = secret_scan(PureDP(widest), 1, 4)
     log_weights = [MODEL.responsibility(row, heat) for row in MODEL.log_joint(STATE)]
 
-    def after(x: int) -> Runs:
-        def assignments(runs: int, source: Source) -> NDArray[np.int64]:
-            chosen = exact.bernoulli(source, share, runs)
-            return np.where(chosen, exact.categorical(source, log_weights[x], runs), 0)
-
-        return assignments
+    def after(x: int, runs: int, source: Source) -> NDArray[np.int64]:
+        chosen = exact.bernoulli(source, share, runs)
+        return np.where(chosen, exact.categorical(source, log_weights[x], runs), 0)
 
     p, q = (np.array([1 - 0.25 * laws[x, 1], 0.25 * laws[x, 1]]) for x in (1, 0))
-    return Case(
-        f"{one.name}/released_but_called_secret",
-        claim,
-        float(claim.loss),
-        after(1),
-        after(0),
-        lambda y: y == 1,
-        profiles.finite(p, q),
-    )
+    return Case(claim, after, (1, 0), lambda y: y == 1, profiles.finite(p, q), epsilon=float(claim.loss))
 
 
+@twin("annealed_importance/weights_as_they_are", "importance weights released without noise")
 def weights_as_they_are() -> Case:
     """Release the normalised weights themselves: numbers that one record changes, without any noise."""
     kernel = annealed()
     claim = kernel.mover(kernel.betas[-1]).guarantee
 
-    def released(counts: Counts) -> Runs:
+    def released(counts: Counts, runs: int, _source: Source) -> NDArray[Any]:
         weights = softmax([float(w) for w in kernel.private_log_weights(PATH, counts)], 1, [0, 0])
-        return lambda runs, _source: np.tile(weights, (runs, 1))
+        return np.tile(weights, (runs, 1))
 
-    return Case(
-        "annealed_importance/weights_as_they_are",
-        claim,
-        1.0,
-        released(LEFT),
-        released(RIGHT),
-        lambda y: y[:, 1] > 0.5,
-        profiles.finite([1, 0], [0, 1]),
-    )
-
-
-MCMC_TWINS: dict[str, Twin] = {
-    "mixture_gibbs/not_tempered": Twin("mixture_gibbs", "T = 1 claimed as T = 16", BOTH, not_tempered),
-    "assignment_gibbs/released_but_called_secret": Twin(
-        "assignment_gibbs",
-        "secret scan's price for assignments that are shown",
-        BOTH,
-        released_but_called_secret,
-    ),
-    "barker/one_record_moves_once": Twin(
-        "barker", "M/T claimed for a substitution, which costs 2M/T", BOTH, one_record_moves_once
-    ),
-    "annealed_importance/weights_as_they_are": Twin(
-        "annealed_importance", "importance weights released without noise", BOTH, weights_as_they_are
-    ),
-}
+    return Case(claim, released, (LEFT, RIGHT), lambda y: y[:, 1] > 0.5, profiles.finite([1, 0], [0, 1]))

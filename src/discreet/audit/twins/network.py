@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.audit.cases.network import NETWORK, network_case
-from discreet.audit.twins.twin import BOTH, Twin
+from discreet.audit.twins.twin import Twins
 from discreet.mechanisms.posterior.network_sample import OneNetworkSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.kinds import PureDP
@@ -14,19 +14,15 @@ from discreet.privacy.kinds import PureDP
 if TYPE_CHECKING:
     from discreet.audit.case import Case
 
+twin = Twins()
+
 QUARTER = Fraction(1, 4)
 
 
+@twin("one_network_sample/node_forgotten", "one node left out of the Lipschitz constant")
 def node_forgotten() -> Case:
     """Δ of the root alone: the child's table is drawn at a temperature that does not pay for it."""
     root = BayesianNetwork((), nodes=("a",)).bind({"a": 2})
     paid = OneNetworkSample.calibrate(root, n=1, target=PureDP(1), truncation=QUARTER)
     broken = OneNetworkSample(NETWORK, n=1, truncation=QUARTER, temperature=paid.temperature)
-    return network_case("one_network_sample/node_forgotten", broken, threshold=1.0)
-
-
-NETWORK_TWINS: dict[str, Twin] = {
-    "one_network_sample/node_forgotten": Twin(
-        "one_network_sample", "one node left out of the Lipschitz constant", BOTH, node_forgotten
-    )
-}
+    return network_case(broken, threshold=1.0)

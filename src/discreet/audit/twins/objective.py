@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.audit.cases.objective import GRID, Ideal, Pair, audited, regression
-from discreet.audit.twins.twin import BOTH, RUNS_ONLY, Twin
+from discreet.audit.twins.twin import RUNS_ONLY, Twins
 from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.kinds import GaussianDP
@@ -18,18 +18,22 @@ if TYPE_CHECKING:
 
     from discreet.audit.case import Case
 
+twin = Twins()
+
 ONE = [((1.0,), 1.0)]
 
 
+@twin("objective_perturbation/weak_penalty", "λ below what its profile needs")
 def weak_penalty() -> Case:
     """λ = 1/20 where 0.3-GDP needs 2c²/μ² = 22: the determinant tells."""
     mechanism = ObjectivePerturbation(
         regression(1), mu_squared=0.09, strength=0.05, epsilon=1, relation=ADD_REMOVE
     )
-    honest = audited("objective_perturbation/weak_penalty", mechanism, ONE, [])
+    honest = audited(mechanism, ONE, [])
     return replace(honest, claim=GaussianDP(0.3, relation=ADD_REMOVE))
 
 
+@twin("objective_perturbation/half_the_hessian_noise", "half of the Hessian's noise")
 def half_the_hessian_noise() -> Case:
     """σ_H/2, as if the sensitivity were c²/8."""
     mechanism = ObjectivePerturbation(
@@ -40,14 +44,14 @@ def half_the_hessian_noise() -> Case:
         *(replace(side, hessian_noise=side.hessian_noise / 2) for side in (Ideal.of(mechanism, ONE), right))
     )
     return replace(
-        audited("objective_perturbation/half_the_hessian_noise", mechanism, ONE, []),
-        left=halved.left.runs(),
-        right=halved.right.runs(),
+        audited(mechanism, ONE, []),
+        pair=(halved.left, halved.right),
         event=halved.event(1.0),
         exact_delta=halved.profile(),
     )
 
 
+@twin("objective_perturbation/no_output_noise", "the minimum as computed, with nothing to hide it", RUNS_ONLY)
 def no_output_noise() -> Case:
     """Release what was computed: without records that is −b/λ, and λθ̃ lies on the grid of b."""
     mechanism = ObjectivePerturbation(
@@ -58,21 +62,5 @@ def no_output_noise() -> Case:
         cells = outputs[:, 0] * mechanism.strength / float(GRID)
         return np.asarray(np.abs(cells - np.rint(cells)) > 1e-4)
 
-    honest = audited("objective_perturbation/no_output_noise", mechanism, ONE, [])
+    honest = audited(mechanism, ONE, [])
     return replace(honest, event=off_the_grid)
-
-
-OBJECTIVE_TWINS: dict[str, Twin] = {
-    "objective_perturbation/weak_penalty": Twin(
-        "objective_perturbation", "λ below what its profile needs", BOTH, weak_penalty
-    ),
-    "objective_perturbation/half_the_hessian_noise": Twin(
-        "objective_perturbation", "half of the Hessian's noise", BOTH, half_the_hessian_noise
-    ),
-    "objective_perturbation/no_output_noise": Twin(
-        "objective_perturbation",
-        "the minimum as computed, with nothing to hide it",
-        RUNS_ONLY,
-        no_output_noise,
-    ),
-}

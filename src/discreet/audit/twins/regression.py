@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,45 +27,44 @@ from discreet.audit.cases.regression import (
     one_weight,
     walk,
 )
-from discreet.audit.twins.twin import BOTH, Twin
+from discreet.audit.twins.twin import Twins
 from discreet.mechanisms.regression.draws import ConcentratedRegression, DiffusedRegression, DirectRegression
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.audit.case import Runs
     from discreet.mechanisms.regression.samplers.langevin import LangevinRun
     from discreet.models.margin_losses import Floats
     from discreet.sampling.source import Source
 
+twin = Twins()
+
 N = len(ONE)
 
 
-def line_path(run: LangevinRun, slope: float, noise: Fraction) -> Runs:
+def line_path(run: LangevinRun, noise: Fraction, slope: float, size: int, source: Source) -> Floats:
     """Every iterate of a linear loss with noise of variance noise·h, one row a run."""
     h, s = run.step, 1 - float(run.step * run.strength)
 
-    def paths(size: int, source: Source) -> Floats:
-        drawn = exact.normal(source, 0, noise * h, size * run.steps, run.grid).reshape(size, run.steps)
-        w, path = np.zeros(size), np.empty((size, run.steps))
-        for k in range(run.steps):
-            w = s * w - float(h * run.weight) * slope + drawn[:, k]
-            path[:, k] = w
-        return path
-
-    return paths
+    drawn = exact.normal(source, 0, noise * h, size * run.steps, run.grid).reshape(size, run.steps)
+    w, path = np.zeros(size), np.empty((size, run.steps))
+    for k in range(run.steps):
+        w = s * w - float(h * run.weight) * slope + drawn[:, k]
+        path[:, k] = w
+    return path
 
 
+@twin("direct_regression/one_record_moves_once", "Δ = c claimed for a substitution, which moves 2c")
 def one_record_moves_once() -> Case:
     """Δ = c claimed for a substitution, which takes one gradient away and adds another: 2c."""
-    name = "direct_regression/one_record_moves_once"
     mechanism = DirectRegression(LINEAR, n=N)
     chain = walk(mechanism).chain
     claim = replace(chain, gradient=Fraction(chain.gradient) / 2).guarantee()
-    return replace(linear_case(name, mechanism), claim=claim)
+    return replace(linear_case(mechanism), claim=claim)
 
 
+@twin("diffused_regression/half_the_noise", "noise of variance h in place of 2h")
 def half_the_noise() -> Case:
     """√h ξ in place of √(2h) ξ."""
     mechanism, epsilon = DiffusedRegression(LINEAR, n=N, rho=1), 0.5
@@ -72,16 +72,16 @@ def half_the_noise() -> Case:
     line = Line.of(run, noise=1.0)
     event = line.beyond(epsilon, line.mu)
     return Case(
-        "diffused_regression/half_the_noise",
         mechanism.guarantee,
-        epsilon,
-        line_path(run, ONE[0], Fraction(1)),
-        line_path(run, OTHER[0], Fraction(1)),
+        partial(line_path, run, Fraction(1)),
+        (ONE[0], OTHER[0]),
         lambda y: event(y[:, -1:]),
         profiles.normal(line.mu),
+        epsilon,
     )
 
 
+@twin("concentrated_regression/every_iterate", "every iterate released at the price of the last")
 def every_iterate() -> Case:
     """Release the whole path under the promise of its last point: every step shows its own shift."""
     model, epsilon = one_weight(Fraction(1, 2), loss=LINE), 0.5
@@ -95,51 +95,31 @@ def every_iterate() -> Case:
         return np.asarray(steps.sum(axis=1) / math.sqrt(2 * h * run.steps) > epsilon / mu)
 
     return Case(
-        "concentrated_regression/every_iterate",
         mechanism.guarantee,
-        epsilon,
-        line_path(run, ONE[0], Fraction(2)),
-        line_path(run, OTHER[0], Fraction(2)),
+        partial(line_path, run, Fraction(2)),
+        (ONE[0], OTHER[0]),
         event,
         profiles.normal(mu),
+        epsilon,
     )
 
 
+@twin("tuned_regression/record_counts_in_full", "ρ = 1 under the claim for ρ = ¼")
 def record_counts_in_full() -> Case:
     """Claim ρ = ¼ and weigh records 1."""
-    honest = logistic_case("tuned_regression/record_counts_in_full", TUNED, (1.0, *SIX), SIX)
+    honest = logistic_case(TUNED, (1.0, *SIX), SIX)
     return replace(honest, claim=replace(TUNED, rho=0.25).guarantee)
 
 
+@twin("one_regression_sample/not_tempered", "ρ = 1 under the claim for ρ = ¼")
 def ball_not_tempered() -> Case:
     """Claim ρ = ¼ on the ball and weigh records 1."""
-    return in_the_ball("one_regression_sample/not_tempered", replace(BALL, rho=0.25).guarantee)
+    return in_the_ball(replace(BALL, rho=0.25).guarantee)
 
 
+@twin("regression_draws/price_of_one", "four draws under the guarantee of one")
 def four_for_the_price_of_one() -> Case:
     """Four draws under the guarantee of one: μ doubles."""
     mechanism = DirectRegression(LINEAR, n=N)
-    honest = linear_case("regression_draws/price_of_one", mechanism, draws=4)
+    honest = linear_case(mechanism, draws=4)
     return replace(honest, claim=mechanism.guarantee)
-
-
-REGRESSION_TWINS: dict[str, Twin] = {
-    "direct_regression/one_record_moves_once": Twin(
-        "direct_regression", "Δ = c claimed for a substitution, which moves 2c", BOTH, one_record_moves_once
-    ),
-    "diffused_regression/half_the_noise": Twin(
-        "diffused_regression", "noise of variance h in place of 2h", BOTH, half_the_noise
-    ),
-    "concentrated_regression/every_iterate": Twin(
-        "concentrated_regression", "every iterate released at the price of the last", BOTH, every_iterate
-    ),
-    "tuned_regression/record_counts_in_full": Twin(
-        "tuned_regression", "ρ = 1 under the claim for ρ = ¼", BOTH, record_counts_in_full
-    ),
-    "one_regression_sample/not_tempered": Twin(
-        "one_regression_sample", "ρ = 1 under the claim for ρ = ¼", BOTH, ball_not_tempered
-    ),
-    "regression_draws/price_of_one": Twin(
-        "regression_draws", "four draws under the guarantee of one", BOTH, four_for_the_price_of_one
-    ),
-}

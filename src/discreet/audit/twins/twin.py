@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from discreet.audit.case import Cases
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.audit.case import Case
+    from discreet.audit.case import Build, Case
 
 
 @final
@@ -25,3 +27,16 @@ class Twin:
 BOTH = frozenset({1, 2})
 EXACT_ONLY = frozenset({1})  # the excess is too small for 1e5 runs to show it surely
 RUNS_ONLY = frozenset({2})  # the law over the reals is right; its floating point is not
+
+
+class Twins(dict[str, Twin]):
+    """Twins by name, which begins with the mechanism's; @twin("laplace/float", "what is wrong") adds one."""
+
+    def __call__(self, name: str, mistake: str, tiers: frozenset[int] = BOTH) -> Callable[[Build], Build]:
+        def declare(build: Build) -> Build:
+            built = Cases()
+            built(name)(build)
+            self[name] = Twin(name.partition("/")[0], mistake, tiers, built[name])
+            return build
+
+        return declare
