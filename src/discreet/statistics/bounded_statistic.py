@@ -108,19 +108,19 @@ def _fitted_generalized_linear(model: GeneralizedLinear, table: Table) -> tuple[
     return bound(table, model)
 
 
-def _records(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - a GeneralizedLinear
+def _records(table: Table, model: GeneralizedLinear, n: int | None) -> Query:
     from discreet.statistics.records import records  # noqa: PLC0415
 
     return records(table, model, n)
 
 
-def _signed_moments(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401
+def _signed_moments(table: Table, model: GeneralizedLinear, n: int | None) -> Query:
     from discreet.statistics.signed_moments import signed  # noqa: PLC0415
 
     return signed(table, model, n)
 
 
-def _cells(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401, ARG001 - a CountModel
+def _cells(table: Table, model: CountModel, n: int | None) -> Query:  # noqa: ARG001 - a CountModel
     from discreet.statistics.cells import cells  # noqa: PLC0415
 
     return cells(table, model)

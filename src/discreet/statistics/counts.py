@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from discreet.families.dirichlet_categorical import DirichletCategorical
     from discreet.tables.table import Table
 
 
@@ -99,7 +100,7 @@ def counts_by_code(table: Table, name: str) -> Callable[[], Integers]:
     return lambda: np.array(each(), dtype=np.int64)
 
 
-def code_counts(table: Table, model: Any, n: int | None) -> Callable[[], Counted]:  # noqa: ANN401, ARG001 - DirichletCategorical
+def code_counts(table: Table, model: DirichletCategorical, n: int | None) -> Callable[[], Counted]:  # noqa: ARG001 - DirichletCategorical
     """S_c = #{records of code c}."""
     (name,) = selected(table, 1)
     size = size_of(table, name)

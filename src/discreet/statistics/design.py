@@ -17,6 +17,8 @@ from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind, Sc
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ibis.expr import types as ir
+
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.tables.table import Table
 
@@ -63,7 +65,7 @@ def features_of(kind: Kind, name: str) -> tuple[Feature, ...]:
 
 @features_of.register(Bounded)
 @features_of.register(Count)
-def _features_of_bounded_or_count(kind: Any, name: str) -> tuple[Feature, ...]:  # noqa: ANN401
+def _features_of_bounded_or_count(kind: Bounded | Count, name: str) -> tuple[Feature, ...]:
     """(x − centre)/half"""
     low, high = map(float, range_of(kind))
     if not 2.0**-500 < high - low < 2.0**500:
@@ -108,7 +110,7 @@ class Indicator(Expression):
     def kind(self, schema: Schema) -> Kind:  # noqa: ARG002
         return Binary()
 
-    def value(self, cells: Mapping[str, Any], schema: Schema) -> Any:  # noqa: ANN401
+    def value(self, cells: Mapping[str, Any], schema: Schema) -> ir.Value:
         kind = schema[self.column]
         return (
             cells[self.column] == kind.code(self.level)
@@ -158,6 +160,6 @@ class Sign(Expression):
     def kind(self, schema: Schema) -> Kind:  # noqa: ARG002
         return Bounded(-1.0, 1.0)
 
-    def value(self, cells: Mapping[str, Any], schema: Schema) -> Any:  # noqa: ANN401
+    def value(self, cells: Mapping[str, Any], schema: Schema) -> ir.Value:
         first, second = (side.value(cells, schema) for side in (self.first, self.second))
         return second.ifelse(literal(1), first.ifelse(literal(-1), literal(0)))

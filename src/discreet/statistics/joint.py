@@ -15,6 +15,8 @@ from discreet.tables.errors import TableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ibis.expr import types as ir
+
     from discreet.families.family import Integers
     from discreet.tables.codes import Coded
     from discreet.tables.table import Table
@@ -154,7 +156,7 @@ class Term:
         """Tell terms apart that need a column of their own."""
         return self.name, 0 if self.coded is None else self.stride
 
-    def value(self, column: Any, table: Table) -> Any:  # noqa: ANN401 - Ibis
+    def value(self, column: ir.Value, table: Table) -> ir.Value:
         from discreet.tables.codes import plain  # noqa: PLC0415 - Ibis is heavy
 
         if self.coded is not None:
@@ -230,7 +232,7 @@ def valued(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[int, .
     return rows.select(*kept, **{v: clean[v] if v in clean else rows[v] for v in own}), labels
 
 
-def _key(rows: Any, widths: Sequence[int]) -> Any:  # noqa: ANN401
+def _key(rows: ir.Table, widths: Sequence[int]) -> ir.Value:
     whole = "int32" if prod(widths) < 2**31 else "int64"
     key = rows.v0.cast(whole)  # narrower, products would overflow
     for i, width in enumerate(widths[1:], start=1):

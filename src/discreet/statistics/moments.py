@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,7 +19,11 @@ from discreet.tables.schema import Bounded
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ibis.expr import types as ir
+
     from discreet.families.family import Floats, Integers
+    from discreet.families.linear_regression import BayesianLinearRegression
+    from discreet.families.normal_inverse_wishart import NormalInverseWishart
     from discreet.tables.table import Table
 
     Query = Callable[[], Counted]
@@ -28,7 +32,7 @@ BLOCK = 2**14  # rows of which some columns stay in the cache; BLAS takes so few
 WIDEST = 55  # columns of a remote engine: PostgreSQL returns at most 1664 sums
 
 
-def first_and_second(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - NormalInverseWishart
+def first_and_second(table: Table, model: NormalInverseWishart, n: int | None) -> Query:
     """S = (KΣq, Σqqᵀ packed)."""
     balance = int(model.grid / Fraction(float(model.units[0])))
     read = _sums(table, model.ball, model.dimension, n)
@@ -40,7 +44,7 @@ def first_and_second(table: Table, model: Any, n: int | None) -> Query:  # noqa:
     return query
 
 
-def second(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - BayesianLinearRegression
+def second(table: Table, model: BayesianLinearRegression, n: int | None) -> Query:
     """S = Σqqᵀ packed, of rows (x, y)."""
     read = _sums(table, model.ball, model.dimension + 1, n)
 
@@ -81,13 +85,13 @@ def _asstored(
     rows = clean_rows(table, rest, {x: column for x, column in raw.items() if column is not None})
     clean = {x: as_number(rows[x], table.schema[name])[0] for x, name in rest.items()}
     clips = [
-        anywhere(ball) if x in rest else clip_of(table.schema[name], ball.reach)
+        anywhere(ball) if x in rest else clip_of(cast("Bounded", table.schema[name]), ball.reach)
         for x, name in zip(raw, names, strict=True)
     ]
     return rows.select(**{x: clean[x] if x in clean else rows[x] for x in raw}), clips
 
 
-def stored(table: Table, name: str) -> Any | None:  # noqa: ANN401
+def stored(table: Table, name: str) -> ir.Value | None:
     """Return the source's own column as doubles, where a clip is all that cleans it; else None."""
     kind = table.declared.get(name)
     if not isinstance(kind, Bounded) or kind.grid is not None or table.source.text:
@@ -96,7 +100,7 @@ def stored(table: Table, name: str) -> Any | None:  # noqa: ANN401
     return None if column.type().is_decimal() else column.cast("float64")
 
 
-def clip_of(kind: Any, reach: float) -> tuple[float, float, float]:  # noqa: ANN401 - Bounded
+def clip_of(kind: Bounded, reach: float) -> tuple[float, float, float]:
     """(lower, upper, missing), none of them beyond ±reach."""
     lower, upper, missing = np.clip([float(kind.lower), float(kind.upper), kind.elsewhere], -reach, reach)
     return lower, upper, missing
@@ -108,7 +112,7 @@ def anywhere(ball: Ball) -> tuple[float, float, float]:
 
 
 def _streamed(
-    rows: Any,  # noqa: ANN401
+    rows: ir.Table,
     clips: Sequence[tuple[float, float, float]],
     ball: Ball,
 ) -> Callable[[], tuple[Integers, Integers, int]]:
@@ -154,7 +158,7 @@ def _products(q: Floats, ball: Ball) -> Integers:
 # --- remote: fixed point in SQL ------------
 def _in_sql(
     table: Table,
-    rows: Any,  # noqa: ANN401
+    rows: ir.Table,
     ball: Ball,
     width: int,
     n: int | None,
@@ -180,11 +184,13 @@ def refuse_width(width: int, ball: Ball) -> None:
         raise ValueError(f"a remote engine takes at most {WIDEST} columns and a radius within 2^±200")
 
 
-def clipped_rows(table: Table, rows: Any, ball: Ball, width: int, beside: tuple[str, ...] = ()) -> Any:  # noqa: ANN401
+def clipped_rows(
+    table: Table, rows: ir.Table, ball: Ball, width: int, beside: tuple[str, ...] = ()
+) -> ir.Table:
     """Ball.integers in SQL, the same operations in the same order; columns `beside` come along."""
     from discreet.tables.numbers import double, floor  # noqa: PLC0415
 
-    def fence(stage: Any) -> Any:  # noqa: ANN401
+    def fence(stage: ir.Table) -> ir.Table:
         # PostgreSQL pulls nested selects up and computes a stage again for each use: 0.4 s became minutes
         return stage.limit(2**62) if table.source.engine == "postgres" else stage
 
@@ -212,7 +218,7 @@ def clipped_rows(table: Table, rows: Any, ball: Ball, width: int, beside: tuple[
     return fence(stage.select(*beside, **inside))
 
 
-def _other(stage: Any, i: int, ball: Ball, near_one: float) -> Any:  # noqa: ANN401
+def _other(stage: ir.Table, i: int, ball: Ball, near_one: float) -> ir.Value:
     """Entry i of a row that is too long truncated, of one too short rounded away from 0, else as it is."""
     from discreet.tables.numbers import double, floor, truncated  # noqa: PLC0415
 
@@ -222,7 +228,7 @@ def _other(stage: Any, i: int, ball: Ball, near_one: float) -> Any:  # noqa: ANN
     return (stage.length > double(ball.largest**2)).ifelse(truncated(x * double(near_one)), kept)
 
 
-def within(reach: float, x: Any, lower: float, upper: float) -> Any:  # noqa: ANN401
+def within(reach: float, x: ir.Value, lower: float, upper: float) -> ir.Value:
     """Clip to ±reach, where the schema's bounds do not, so that norms stay finite."""
     if lower >= -reach and upper <= reach:
         return x
@@ -232,7 +238,7 @@ def within(reach: float, x: Any, lower: float, upper: float) -> Any:  # noqa: AN
     return (x > far).ifelse(far, (x < -far).ifelse(-far, x))
 
 
-def _not_near(x: Any, near: float) -> Any:  # noqa: ANN401
+def _not_near(x: ir.Value, near: float) -> ir.Value:
     """Put what is shorter, and not 0, at ±near: some engines refuse a square that vanishes."""
     from discreet.tables.numbers import double  # noqa: PLC0415
 
@@ -241,7 +247,7 @@ def _not_near(x: Any, near: float) -> Any:  # noqa: ANN401
     return shorter.ifelse(least, ((x < zero) & (x > -least)).ifelse(-least, x))
 
 
-def _sum_in_order(terms: Sequence[Any]) -> Any:  # noqa: ANN401
+def _sum_in_order(terms: Sequence[Any]) -> ir.Value:
     """Add in the order of records.Ball: one by one below 8 terms, else eight partial sums in a tree."""
     if len(terms) < 8:
         return sum(terms[1:], terms[0])

@@ -13,6 +13,7 @@ from discreet.tables.schema import Binary, Bounded, Count, Kind
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from discreet.statistics.bounded_statistic import Model
     from discreet.tables.table import Table
 
     Limits = tuple[Fraction, Fraction] | None
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 ROUNDING = 2.0**-40  # of the range: the bounds of a scaled column are rounded outward
 
 
-def refuse_narrow(table: Table, model: Any) -> None:  # noqa: ANN401 - a model of any kind
+def refuse_narrow(table: Table, model: Model) -> None:
     """Refuse a model that takes less than its columns are declared to hold: it would cut them in silence."""
     who, limits, names = _taken(model, table.columns)
     if limits is None:

@@ -16,6 +16,9 @@ from discreet.tables.schema import Categorical, Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import pyarrow as pa
+    from ibis.expr import types as ir
+
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.models.margin_losses import Floats
     from discreet.tables.table import Table
@@ -54,17 +57,17 @@ def _batches(table: Table) -> Callable[[], Iterator[Any]]:
 
 
 @singledispatch
-def _number(kind: Kind, value: Any) -> Any:  # noqa: ANN401 - Ibis values
+def _number(kind: Kind, value: ir.Value) -> ir.Value:
     return as_number(value, kind)[0]
 
 
-@_number.register
-def _number_categorical(kind: Categorical, value: Any) -> Any:  # noqa: ANN401
+@_number.register(Categorical)
+def _number_categorical(kind: Categorical, value: ir.Value) -> ir.Value:
     del kind
     return value
 
 
-def _encoded(kinds: list[Kind], batch: Any) -> tuple[Floats, Floats]:  # noqa: ANN401 - an Arrow batch
+def _encoded(kinds: list[Kind], batch: pa.RecordBatch) -> tuple[Floats, Floats]:
     """Numbers as they are, and one column for each level of a code; then the answers."""
     *columns, answers = (np.asarray(column.to_numpy(zero_copy_only=False)) for column in batch.columns)
     widths = [kind.size if isinstance(kind, Categorical) else 1 for kind in kinds[:-1]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
@@ -21,8 +21,11 @@ from discreet.statistics.sums import as_number, at_most, exact_sum, one_row
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ibis.expr import types as ir
+
     from discreet.families.family import Floats
     from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.tables.schema import Bounded
     from discreet.tables.table import Table
 
     Query = Callable[[], Counted]
@@ -43,7 +46,7 @@ def signed(table: Table, model: GeneralizedLinear, n: int | None) -> Query:
     return _in_sql(table, rows, model, n)
 
 
-def _numbers(encoded: Table, names: tuple[str, ...]) -> Any:  # noqa: ANN401 - an Ibis table
+def _numbers(encoded: Table, names: tuple[str, ...]) -> ir.Table:
     """Return x0, x1, … and the sign, clean doubles, beside what tells the units apart."""
     from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
 
@@ -53,7 +56,7 @@ def _numbers(encoded: Table, names: tuple[str, ...]) -> Any:  # noqa: ANN401 - a
     return rows.mutate(**numbers | {SIGN: _sign(numbers[SIGN])})
 
 
-def _sign(y: Any) -> Any:  # noqa: ANN401 - an Ibis value
+def _sign(y: ir.Value) -> ir.Value:
     from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
 
     zero = double(0)
@@ -77,7 +80,7 @@ def _as_stored(table: Table, encoded: Table, model: GeneralizedLinear) -> tuple[
         for x, name in names.items()
     }
     scaled = [
-        None if raw[x] is None else Scaled.of(table.schema[feature.column], encoded, name)
+        None if raw[x] is None else Scaled.of(cast("Bounded", table.schema[feature.column]), encoded, name)
         for (x, name), feature in zip(names.items(), model.design, strict=True)
     ]
     return rows.select(**clean, **{SIGN: _sign(rows[SIGN])}), scaled
@@ -91,14 +94,14 @@ class Scaled:
     settings: Floats
 
     @classmethod
-    def of(cls, kind: Any, encoded: Table, name: str) -> Scaled:  # noqa: ANN401 - Bounded
+    def of(cls, kind: Bounded, encoded: Table, name: str) -> Scaled:
         column: Any = encoded.derived[name]
         ends: Any = encoded.schema[name]
         affine = column.slope, column.shift, float(ends.lower), float(ends.upper), column.tiny
         return cls(np.array([*clip_of(kind, np.inf), *affine]))
 
 
-def _streamed(rows: Any, scaled: list[Scaled | None], model: GeneralizedLinear) -> Query:  # noqa: ANN401
+def _streamed(rows: ir.Table, scaled: list[Scaled | None], model: GeneralizedLinear) -> Query:
     import discreet.statistics.kernel  # noqa: F401, PLC0415 - fails before the charge, if at all
     from discreet.tables.engine import batches  # noqa: PLC0415
 
@@ -137,7 +140,7 @@ def signed_block(columns: list[Floats], scaled: Sequence[Scaled | None], model: 
 
 
 # --- remote: fixed point in SQL ------------
-def _in_sql(table: Table, rows: Any, model: GeneralizedLinear, n: int | None) -> Query:  # noqa: ANN401
+def _in_sql(table: Table, rows: ir.Table, model: GeneralizedLinear, n: int | None) -> Query:
     from discreet.tables.numbers import double  # noqa: PLC0415
 
     ball, width, d = moment_ball(model), len(model.design), model.dimension

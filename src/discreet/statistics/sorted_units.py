@@ -5,12 +5,14 @@ The same rows as tables.units.sampled, a quarter of the time and of the memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ibis.expr import types as ir
 
     from discreet.families.family import Integers
     from discreet.families.records import Lattice
@@ -27,7 +29,7 @@ def sortable(table: Table, lattice: Lattice) -> bool:
     return bool(table.source.relation[table.unit].type().is_signed_integer())
 
 
-def kept_values(rows: Any, lattice: Lattice, k: int) -> Callable[[], Integers]:  # noqa: ANN401 - an Ibis table
+def kept_values(rows: ir.Table, lattice: Lattice, k: int) -> Callable[[], Integers]:
     """Return a reader of the values q of the rows that count; `rows` has columns UNIT and q."""
     import discreet.statistics.kernel  # noqa: F401, PLC0415 - fails before the charge, if at all
     from discreet.tables.engine import batches  # noqa: PLC0415 - Ibis is heavy

@@ -13,6 +13,8 @@ from discreet.tables.schema import Binary, Bounded, Count, Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ibis.expr import types as ir
+
     from discreet.tables.table import Table
 
 FEW = 24  # codes that are counted side by side for each unit
@@ -27,7 +29,7 @@ def selected(table: Table, count: int) -> tuple[str, ...]:
     return table.columns
 
 
-def at_most(table: Table, rows: Any, names: tuple[str, ...]) -> Any:  # noqa: ANN401 - Ibis tables
+def at_most(table: Table, rows: ir.Table, names: tuple[str, ...]) -> ir.Table:
     """Keep at most k rows a unit."""
     if table.unit is None:
         return rows
@@ -36,14 +38,14 @@ def at_most(table: Table, rows: Any, names: tuple[str, ...]) -> Any:  # noqa: AN
     return sampled(rows, names, table.rows_per_unit or 1)
 
 
-def exact_sum(whole: Any, largest: int, n: int | None) -> Any:  # noqa: ANN401
+def exact_sum(whole: ir.Value, largest: int, n: int | None) -> ir.Value:
     """Σ of whole doubles: as doubles, which is thrice as fast, while partial sums stay below 2^53."""
     if (n or MOST_RECORDS) * max(1, largest) < LARGEST:
         return whole.sum()
     return whole.cast("int64").sum()
 
 
-def one_row(query: Any) -> Callable[[], dict[str, int]]:  # noqa: ANN401
+def one_row(query: ir.Table) -> Callable[[], dict[str, int]]:
     """Return a reader of an aggregate; a sum over no rows is NULL, and is 0."""
     from discreet.tables.engine import prepared  # noqa: PLC0415 - Ibis is heavy
 
@@ -56,12 +58,12 @@ def one_row(query: Any) -> Callable[[], dict[str, int]]:  # noqa: ANN401
     return read
 
 
-def summed_codes(units: Any, size: int) -> Callable[[], list[int]]:  # noqa: ANN401
+def summed_codes(units: ir.Table, size: int) -> Callable[[], list[int]]:
     get = one_row(units.aggregate(**{f"c{code}": units[f"c{code}"].sum() for code in range(size)}))
     return lambda: list(get().values())
 
 
-def on_lattice(x: Any, kind: Kind, lattice: Lattice) -> Any:  # noqa: ANN401
+def on_lattice(x: ir.Value, kind: Kind, lattice: Lattice) -> ir.Value:
     """Quantise a clean number; the second clip is left out where the schema's bounds imply it."""
     from discreet.tables.numbers import double, quantised  # noqa: PLC0415
 
@@ -72,7 +74,7 @@ def on_lattice(x: Any, kind: Kind, lattice: Lattice) -> Any:  # noqa: ANN401
     return q if ends[1] <= lattice.high else (q > double(lattice.high)).ifelse(double(lattice.high), q)
 
 
-def as_number(x: Any, kind: Kind, *, integral: bool = False) -> tuple[Any, float, float]:  # noqa: ANN401
+def as_number(x: ir.Value, kind: Kind, *, integral: bool = False) -> tuple[Any, float, float]:
     """Return a clean column as a double, and its bounds."""
     from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
 

@@ -25,13 +25,18 @@ from discreet.tables.schema import Binary, Count
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ibis.expr import types as ir
+
+    from discreet.families.dirichlet_multinomial import DirichletMultinomial
     from discreet.families.family import Integers
+    from discreet.families.normal_inverse_gamma import NormalInverseGamma
+    from discreet.families.scalar import ScalarFamily
     from discreet.tables.table import Table
 
     Query = Callable[[], Counted]
 
 
-def total(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - a ScalarFamily
+def total(table: Table, model: ScalarFamily, n: int | None) -> Query:
     """S = Σq, q = ⌊x/g + ½⌋ within the lattice."""
     lattice: Lattice = model.lattice
     few = lattice.high - lattice.low < FEW
@@ -85,7 +90,7 @@ def _total_by_code(table: Table, lattice: Lattice) -> Query:
     return read
 
 
-def two_totals(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - NormalInverseGamma
+def two_totals(table: Table, model: NormalInverseGamma, n: int | None) -> Query:
     """S = (KΣq, Σq²), q counted from the middle."""
     refuse_overflow(n or MOST_RECORDS, model.count_unit)
     balance = int(model.grid / Fraction(float(model.units[0])))
@@ -117,7 +122,7 @@ def _of_kept(table: Table, lattice: Lattice, sums: Callable[[Integers], list[Any
     return read
 
 
-def _lattice_rows(table: Table, lattice: Lattice, *, bound: bool = True) -> Any:  # noqa: ANN401 - an Ibis table
+def _lattice_rows(table: Table, lattice: Lattice, *, bound: bool = True) -> ir.Table:
     """One column q (a double that is whole), at most k rows a unit."""
     from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
 
@@ -127,7 +132,7 @@ def _lattice_rows(table: Table, lattice: Lattice, *, bound: bool = True) -> Any:
     return at_most(table, rows, ("q",)) if bound else rows
 
 
-def item_counts(table: Table, model: Any, n: int | None) -> Query:  # noqa: ANN401 - DirichletMultinomial
+def item_counts(table: Table, model: DirichletMultinomial, n: int | None) -> Query:
     """S = Σx over records of d counts; one that does not add up to the trials is all of the last column."""
     from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
     from discreet.tables.rows import clean_rows  # noqa: PLC0415

@@ -12,6 +12,8 @@ from discreet.tables.encode import clean
 from discreet.tables.schema import Binary, Categorical, Count, Kind
 
 if TYPE_CHECKING:
+    from ibis.expr import types as ir
+
     from discreet.tables.table import Table
 
 
@@ -97,12 +99,12 @@ def mapped(table: Table, name: str, stride: int) -> Coded | None:
     return Coded(ibis.greatest(found, 0), (kind.elsewhere, *range(len(kind.levels))))
 
 
-def plain(kind: Kind, value: Any) -> Any:  # noqa: ANN401
+def plain(kind: Kind, value: ir.Value) -> Any:  # noqa: ANN401
     """Return a clean column as its code."""
     return value.ifelse(1, 0) if isinstance(kind, Binary) else value
 
 
-def how_often(truth: Any) -> Any:  # noqa: ANN401
+def how_often(truth: ir.Value) -> ir.Value:
     """Count the rows where it holds."""
     return (
         _count_if(truth) if truth.get_backend().name == "duckdb" else truth.ifelse(1, 0).sum().cast("int64")

@@ -21,6 +21,8 @@ from discreet.tables.engine import as_written
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from ibis.backends import BaseBackend
+
 DUCKDB = re.compile(r"(BOOLEAN|U?(TINY|SMALL|BIG)INT|U?INTEGER|HUGEINT|FLOAT|DOUBLE|DECIMAL\(.*\)|UUID)")
 SPARK = re.compile(r"(boolean|tinyint|smallint|int|bigint|float|double|decimal\(.*\))")
 POSTGRES = {
@@ -46,7 +48,7 @@ class Column:
 
 
 def comparable(
-    backend: Any,  # noqa: ANN401 - an Ibis backend
+    backend: BaseBackend,
     query: str,
     wanted: Collection[str],
 ) -> tuple[Any, dict[str, str]]:
@@ -64,29 +66,29 @@ def refused(columns: Mapping[str, Column]) -> dict[str, str]:
     return {name: x.word for name, x in columns.items() if x.dtype is None}
 
 
-def all_of(backend: Any, table: str) -> str:  # noqa: ANN401
+def all_of(backend: BaseBackend, table: str) -> str:
     """SELECT * FROM it"""
     return f"SELECT * FROM {_quoted(backend, table)}"  # noqa: S608 - quoted
 
 
-def _quoted(backend: Any, name: str) -> str:  # noqa: ANN401
+def _quoted(backend: BaseBackend, name: str) -> str:
     return str(sg.to_identifier(name, quoted=True).sql(backend.dialect))
 
 
 # --- what the engine says of the columns of a query, without running it ------------
-def duckdb_columns(backend: Any, query: str) -> dict[str, Column]:  # noqa: ANN401
+def duckdb_columns(backend: BaseBackend, query: str) -> dict[str, Column]:
     described = backend.con.sql(query)
     types = zip(described.columns, map(str, described.types), strict=True)
     return {name: _duckdb(backend, word) for name, word in types}
 
 
-def _duckdb(backend: Any, word: str) -> Column:  # noqa: ANN401
+def _duckdb(backend: BaseBackend, word: str) -> Column:
     if word == "VARCHAR" or word.startswith("ENUM("):
         return Column(word, dt.string, 'CAST({} AS TEXT) COLLATE "C"')
     return Column(word, backend.compiler.type_mapper.from_string(word) if DUCKDB.fullmatch(word) else None)
 
 
-def _postgres_columns(backend: Any, query: str) -> dict[str, Column]:  # noqa: ANN401
+def _postgres_columns(backend: BaseBackend, query: str) -> dict[str, Column]:
     """Domains are described as what they are of."""
     with backend.con.cursor() as cursor, backend.con.transaction():
         described = cursor.execute(f"SELECT * FROM ({query}) AS t LIMIT 0").description  # noqa: S608
@@ -101,13 +103,13 @@ def _postgres(word: str, category: str) -> Column:
     return Column(word, POSTGRES.get(word))
 
 
-def _spark_columns(backend: Any, query: str) -> dict[str, Column]:  # noqa: ANN401
+def _spark_columns(backend: BaseBackend, query: str) -> dict[str, Column]:
     with as_written(backend):
         fields = backend._session.sql(query).schema.fields  # noqa: SLF001 - Ibis has no other name for it
     return {x.name: _spark(backend, x.dataType.simpleString(), str(x.metadata)) for x in fields}
 
 
-def _spark(backend: Any, word: str, metadata: str) -> Column:  # noqa: ANN401
+def _spark(backend: BaseBackend, word: str, metadata: str) -> Column:
     if word.startswith(("string", "varchar(", "char(")):
         padded = word.startswith("char(") or "'char(" in metadata
         collated = "{} COLLATE UTF8_BINARY"

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from functools import singledispatch
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ibis
+from ibis.expr import datatypes as dt
+from ibis.expr import types as ir
 
 from discreet.tables.numbers import double, quantised
 from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind
@@ -24,13 +26,13 @@ SMALLEST_DECIMAL = 1e-60  # smaller decimals are 0: a cast that underflows is an
 
 
 @singledispatch
-def clean(kind: Kind, raw: Any, *, text: bool) -> Any:  # noqa: ANN401, ARG001 - Ibis values, untyped
+def clean(kind: Kind, raw: ir.Value, *, text: bool) -> ir.Value:  # noqa: ARG001 - Ibis values, untyped
     """Return the column as the schema declares it."""
     raise TypeError(f"no reading is registered for {type(kind).__name__}")
 
 
 @clean.register
-def _clean_binary(kind: Binary, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
+def _clean_binary(kind: Binary, raw: ir.Value, *, text: bool) -> ir.Value:
     value = _comparable(raw, (kind.true,), text=text)
     if value.type().is_boolean():
         return (value if kind.true else ~value).fill_null(kind.missing)
@@ -39,7 +41,7 @@ def _clean_binary(kind: Binary, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
 
 
 @clean.register
-def _clean_categorical(kind: Categorical, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
+def _clean_categorical(kind: Categorical, raw: ir.Value, *, text: bool) -> ir.Value:
     value = _comparable(raw, kind.levels, text=text)
     last = len(kind.levels) - 1
     if value.type().is_integer() and kind.levels == tuple(range(last + 1)):
@@ -49,14 +51,14 @@ def _clean_categorical(kind: Categorical, raw: Any, *, text: bool) -> Any:  # no
 
 
 @clean.register
-def _clean_bounded(kind: Bounded, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
+def _clean_bounded(kind: Bounded, raw: ir.Value, *, text: bool) -> ir.Value:
     lower, upper, g = float(kind.lower), float(kind.upper), kind.grid
     x = _clipped(_parsed(raw, "float64") if text else raw, lower, upper, kind.elsewhere)
     return x if g is None else _clipped(quantised(x, float(g)) * double(g), lower, upper, lower)
 
 
 @clean.register
-def _clean_count(kind: Count, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
+def _clean_count(kind: Count, raw: ir.Value, *, text: bool) -> ir.Value:
     value = _parsed(raw, "float64") if text else raw
     if value.type().is_integer():
         within = value.between(0, kind.max)
@@ -66,7 +68,7 @@ def _clean_count(kind: Count, raw: Any, *, text: bool) -> Any:  # noqa: ANN401
     return quantised(_clipped(value, 0.0, float(kind.max), float(kind.missing)), 1.0).cast("int64")
 
 
-def _clipped(raw: Any, lower: float, upper: float, missing: float) -> Any:  # noqa: ANN401
+def _clipped(raw: ir.Value, lower: float, upper: float, missing: float) -> ir.Value:
     """X ≤ ∞ is false for NaN in both orders that engines use; so is lower ≤ x ≤ upper."""
     low, high = double(lower), double(upper)
     if _is_numeric(raw):
@@ -79,19 +81,19 @@ def _clipped(raw: Any, lower: float, upper: float, missing: float) -> Any:  # no
     return ibis.cases(*(branches[:2] if missing == lower else branches), else_=double(missing))
 
 
-def _decimal(raw: Any, lower: float, upper: float) -> tuple[Any, Any, Any, Any]:  # noqa: ANN401
+def _decimal(raw: ir.Value, lower: float, upper: float) -> tuple[ir.Value, ir.Value, ir.Value, ir.Value]:
     """Compare as decimals, and only then cast: PostgreSQL's numeric exceeds doubles, its NaN exceeds all."""
     small = raw.between(-SMALLEST_DECIMAL, SMALLEST_DECIMAL)
     above = (raw > upper) & (raw.cast("string") != "NaN")
     return raw.between(lower, upper), small.ifelse(double(0), raw.cast("float64")), above, raw < lower
 
 
-def _is_numeric(raw: Any) -> bool:  # noqa: ANN401
+def _is_numeric(raw: ir.Value) -> bool:
     """Whether it is PostgreSQL's numeric, of up to 131072 digits."""
     return bool(raw.type().is_decimal() and raw.get_backend().name == "postgres")
 
 
-def _comparable(raw: Any, levels: Sequence[Scalar], *, text: bool) -> Any:  # noqa: ANN401
+def _comparable(raw: ir.Value, levels: Sequence[Scalar], *, text: bool) -> ir.Value:
     """Text columns of a CSV are read as the type of the declared levels."""
     if text and not isinstance(levels[0], str):
         return _parsed(raw, "boolean" if isinstance(levels[0], bool) else "float64")
@@ -100,25 +102,25 @@ def _comparable(raw: Any, levels: Sequence[Scalar], *, text: bool) -> Any:  # no
     return raw
 
 
-def _fit(raw: Any, levels: Sequence[Scalar]) -> bool:  # noqa: ANN401
+def _fit(raw: ir.Value, levels: Sequence[Scalar]) -> bool:
     """Whether decimals and levels compare as they are: engines cast the one to the other, or fail."""
     dtype = raw.type()
     room = inf if dtype.precision is None else 10 ** (dtype.precision - dtype.scale)
     return all(isinstance(level, int) and abs(level) < room for level in levels)
 
 
-def _double(raw: Any) -> Any:  # noqa: ANN401
+def _double(raw: ir.Value) -> ir.Value:
     """Cast a numeric: NaN is NULL, what exceeds doubles is infinite; a plain cast is an error there."""
     within, inside, above, below = _decimal(raw, -LARGEST_DOUBLE, LARGEST_DOUBLE)
     return ibis.cases((within, inside), (above, double(inf)), (below, double(-inf)))
 
 
-def _parsed(raw: Any, dtype: str) -> Any:  # noqa: ANN401
+def _parsed(raw: ir.Value, dtype: str) -> ir.Value:
     """Read text as that type, blanks around it left out, or as NULL."""
     return raw.strip().try_cast(dtype)
 
 
-def _like(value: Any, level: Any) -> Any:  # noqa: ANN401
+def _like(value: ir.Value, level: Scalar) -> ir.Value:
     """Return the level as the column has it: True is 1 on a column of numbers."""
     if value.type().is_boolean():
         return bool(level)
@@ -127,14 +129,14 @@ def _like(value: Any, level: Any) -> Any:  # noqa: ANN401
     return int(level) if isinstance(level, bool) else level
 
 
-def _not_a_number(value: Any) -> Any:  # noqa: ANN401
+def _not_a_number(value: ir.Value) -> ir.Value:
     if value.type().is_floating():
         return value.isnan().fill_null(True)  # noqa: FBT003
     return value.isnull() | (value.cast("string") == "NaN") if _is_numeric(value) else value.isnull()
 
 
 # --- is the column's type one that the kind can read? Decided from metadata ------------
-def refuse_type(name: str, kind: Kind, raw: Any, *, text: bool) -> None:  # noqa: ANN401
+def refuse_type(name: str, kind: Kind, raw: ir.Value, *, text: bool) -> None:
     dtype = raw.type()
     if text or accepts(kind, dtype):
         return
@@ -144,23 +146,23 @@ def refuse_type(name: str, kind: Kind, raw: Any, *, text: bool) -> None:  # noqa
 
 
 @singledispatch
-def accepts(kind: Kind, dtype: Any) -> bool:  # noqa: ANN401, ARG001
+def accepts(kind: Kind, dtype: dt.DataType) -> bool:  # noqa: ARG001
     return bool(dtype.is_numeric())
 
 
 @accepts.register
-def _accepts_binary(kind: Binary, dtype: Any) -> bool:  # noqa: ANN401
+def _accepts_binary(kind: Binary, dtype: dt.DataType) -> bool:
     return _same_sort(kind.true, dtype) or (
         kind.true in {0, 1} and not isinstance(kind.true, str) and dtype.is_boolean()
     )
 
 
 @accepts.register
-def _accepts_categorical(kind: Categorical, dtype: Any) -> bool:  # noqa: ANN401
+def _accepts_categorical(kind: Categorical, dtype: dt.DataType) -> bool:
     return all(_same_sort(level, dtype) for level in kind.levels)
 
 
-def _same_sort(level: object, dtype: Any) -> bool:  # noqa: ANN401
+def _same_sort(level: object, dtype: dt.DataType) -> bool:
     if isinstance(level, str):
         return bool(dtype.is_string())
     if isinstance(level, bool):

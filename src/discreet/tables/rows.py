@@ -12,6 +12,8 @@ from discreet.tables.schema import Binary
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from ibis.expr import types as ir
+
     from discreet.tables.opening.sources import Source
     from discreet.tables.schema import Kind, Schema
     from discreet.tables.table import Table
@@ -45,7 +47,7 @@ def refuse_columns(source: Source, declared: Schema, unit: str | None) -> None:
             )
 
 
-def refuse_levels(name: str, kind: Kind, relation: Any) -> None:  # noqa: ANN401 - an Ibis table
+def refuse_levels(name: str, kind: Kind, relation: ir.Table) -> None:
     """Have a remote engine say back declared texts with odd characters, which some replace or refuse."""
     levels = (kind.true,) if isinstance(kind, Binary) else getattr(kind, "levels", ())
     odd = "\n".join(x for x in levels if isinstance(x, str) and not x.isalnum())
@@ -56,7 +58,7 @@ def refuse_levels(name: str, kind: Kind, relation: Any) -> None:  # noqa: ANN401
         raise ValueError(f"{backend.name} does not read the levels of {name!r} as they are written")
 
 
-def clean_rows(table: Table, names: Mapping[str, str], beside: Mapping[str, Any] = NOTHING) -> Any:  # noqa: ANN401
+def clean_rows(table: Table, names: Mapping[str, str], beside: Mapping[str, Any] = NOTHING) -> ir.Table:
     """Return clean columns (and UNIT); rows without a unit are nobody's and are left out.
 
     `names` says what the caller calls each column: names of the data may be any, and on some engines A is a.

@@ -269,7 +269,7 @@ def as_schema(given: Schema | Mapping[str, Kind] | str | Path) -> Schema:
     return Schema.load(given) if isinstance(given, str | Path) else Schema(given)
 
 
-def _kind(name: str, declared: Any) -> Kind:  # noqa: ANN401 - whatever the file holds
+def _kind(name: str, declared: object) -> Kind:
     known = ", ".join(KINDS)
     if not isinstance(declared, Mapping) or declared.get("kind") not in KINDS:
         raise ValueError(f"column {name!r} needs kind = one of {known}; fill in every {PLACEHOLDER!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, NoReturn, final
 
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation
 from discreet.tables.schema import Kind, Schema, as_schema
@@ -37,7 +37,7 @@ class Table:
     @classmethod
     def open(
         cls,
-        source: Any,  # noqa: ANN401 - a path, a URL, an Ibis table or a frame
+        source: object,
         *,
         schema: Schema | Mapping[str, Kind] | str | Path,
         unit: str | None = None,

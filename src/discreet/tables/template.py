@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ibis
 
 from discreet.tables.opening.sources import open_source
 from discreet.tables.schema import PLACEHOLDER
 from discreet.tables.toml import toml_column
+
+if TYPE_CHECKING:
+    from ibis.expr import datatypes as dt
 
 HEAD = """\
 # Columns of the table, from its metadata. Fill in every "?" from public knowledge, never from the data;
@@ -25,13 +28,13 @@ TEXT = {"kind": "categories", "levels": [PLACEHOLDER]}
 EITHER = {"kind": PLACEHOLDER}
 
 
-def schema_template(source: Any, *, table: str | None = None) -> str:  # noqa: ANN401 - whatever Table.open takes
+def schema_template(source: object, *, table: str | None = None) -> str:
     """Return TOML to fill in. For CSV only the header is read: a type would be a guess from the values."""
     columns = _types(source, table)
     return "\n".join([HEAD, *(toml_column(name, *_guess(dtype)) for name, dtype in columns.items())])
 
 
-def _types(source: Any, table: str | None) -> dict[str, str | Any]:  # noqa: ANN401
+def _types(source: Any, table: str | None) -> dict[str, str | Any]:  # noqa: ANN401 - any kind of frame
     if isinstance(source, str | Path | ibis.Table):
         opened = open_source(source, table, {})
         return {n: None if opened.text else t for n, t in opened.relation.schema().items()}
@@ -41,7 +44,7 @@ def _types(source: Any, table: str | None) -> dict[str, str | Any]:  # noqa: ANN
     return {str(name): str(dtype) for name, dtype in dict(dtypes).items()}  # Polars, pandas
 
 
-def _guess(dtype: Any) -> tuple[dict[str, Any], str]:  # noqa: ANN401 - an Ibis type or its name
+def _guess(dtype: dt.DataType | str) -> tuple[dict[str, Any], str]:
     name = str(dtype or "").lower().removeprefix("!")
     if name.startswith("bool"):
         return {"kind": "binary"}, name

@@ -6,7 +6,7 @@ often over s. The choice reads no other unit. Rows that tie are equal, so their 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ibis
 
@@ -15,6 +15,8 @@ from discreet.tables.rows import UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ibis.expr import types as ir
 
 WEIGHT = "discreet_weight"
 PRIME = 2**31 - 1
@@ -26,23 +28,23 @@ ROUNDS = (  # (multiplier, public salt, prime): linear maps mix when their modul
 LAST = 4  # characters of a text that are mixed
 
 
-def mix(unit: Any) -> Any:  # noqa: ANN401 - an Ibis value
+def mix(unit: ir.Value) -> ir.Value:
     """Mix portably to 31 bits: products stay below 2^62, and h occurs once, so that SQL stays short."""
     return _rounds(_residue(unit)) if unit.type().is_integer() else _text(unit)
 
 
-def _residue(x: Any) -> Any:  # noqa: ANN401
+def _residue(x: ir.Value) -> ir.Value:
     """X mod p in {0, …, p−1}: engines disagree on the sign of a negative remainder."""
     return ((x % PRIME).cast("int64") + PRIME) % PRIME
 
 
-def _rounds(h: Any) -> Any:  # noqa: ANN401
+def _rounds(h: ir.Value) -> ir.Value:
     for multiplier, salt, prime in ROUNDS:
         h = (h * multiplier + salt) % prime
     return h
 
 
-def _text(unit: Any) -> Any:  # noqa: ANN401
+def _text(unit: ir.Value) -> ir.Value:
     """Horner over the length and the last code points; texts that collide merely share their start."""
     length = unit.length().cast("int64")
     h = length
@@ -53,14 +55,14 @@ def _text(unit: Any) -> Any:  # noqa: ANN401
     return _rounds(h)
 
 
-def taken(below: Any, total: Any, k: int, start: Any) -> Any:  # noqa: ANN401
+def taken(below: ir.Value, total: ir.Value, k: int, start: ir.Value) -> ir.Value:
     """Return how many of the ranks 0, …, below−1 of `total` are taken; all of them where total ≤ k."""
     first = start + total - k  # not negative where it is used
     some = (first + below * k) // total - first // total
     return (total <= k).ifelse(below, some).cast("int64")
 
 
-def weighted(rows: Any, names: Sequence[str], k: int) -> Any:  # noqa: ANN401
+def weighted(rows: ir.Table, names: Sequence[str], k: int) -> ir.Table:
     """Rows with equal cells → one, WEIGHT = how many of them count."""
     cells = rows.group_by([UNIT, *names]).aggregate(discreet_m=rows.count())
     inside = ibis.window(group_by=UNIT, order_by=list(names), preceding=None, following=0)
@@ -70,13 +72,13 @@ def weighted(rows: Any, names: Sequence[str], k: int) -> Any:  # noqa: ANN401
     return ranked.select(*names, **{WEIGHT: _between(ranked, k)})
 
 
-def _between(ranked: Any, k: int) -> Any:  # noqa: ANN401
+def _between(ranked: ir.Table, k: int) -> ir.Value:
     total, upto = ranked.discreet_total, ranked.discreet_upto
     start = mix(ranked[UNIT]) % total
     return taken(upto, total, k, start) - taken(upto - ranked.discreet_m.cast("int64"), total, k, start)
 
 
-def sampled(rows: Any, names: Sequence[str], k: int) -> Any:  # noqa: ANN401
+def sampled(rows: ir.Table, names: Sequence[str], k: int) -> ir.Table:
     """Rows that count; the rank is a window's, for cells too many to count."""
     rank = ibis.row_number().over(ibis.window(group_by=UNIT, order_by=list(names))).cast("int64")
     ranked = rows.mutate(
@@ -87,7 +89,7 @@ def sampled(rows: Any, names: Sequence[str], k: int) -> Any:  # noqa: ANN401
     return ranked.filter((ranked.discreet_total <= k) | counts).select(*names)
 
 
-def split_by_code(rows: Any, name: str, labels: Sequence[int], size: int, k: int) -> Any:  # noqa: ANN401
+def split_by_code(rows: ir.Table, name: str, labels: Sequence[int], size: int, k: int) -> ir.Table:
     """Few codes: the counts of each unit in one pass; then how many of each declared code are taken.
 
     Columns c0, c1, …; the first value is not counted but is what the others leave of the total.

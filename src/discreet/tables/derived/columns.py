@@ -16,6 +16,8 @@ from discreet.tables.schema import Binary, Bounded, Categorical, Categories, Cou
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from ibis.expr import types as ir
+
     Cells = Mapping[str, Any]  # name → the clean Ibis value: boolean, code, whole number or double
 
 TINY = 2.0**-1020  # products of an affine map that are shorter, and not 0, are put there: engines refuse less
@@ -42,7 +44,7 @@ class Expression(ABC):
         """Declare the result from the declarations of the columns; refuse what has no meaning."""
 
     @abstractmethod
-    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401 - an Ibis value, untyped
+    def value(self, cells: Cells, schema: Schema) -> ir.Value:
         """Build the engine's expression."""
 
     def __ge__(self, other: Scalar) -> Expression:
@@ -139,7 +141,7 @@ class Column(Expression):
     def kind(self, schema: Schema) -> Kind:
         return schema[self.name]
 
-    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401, ARG002
+    def value(self, cells: Cells, schema: Schema) -> ir.Value:  # noqa: ARG002
         return cells[self.name]
 
 
@@ -159,7 +161,7 @@ class Constant(Expression):
     def kind(self, schema: Schema) -> Kind:  # noqa: ARG002
         return Bounded(min(0.0, self.number), max(0.0, self.number) or 1.0)
 
-    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401, ARG002
+    def value(self, cells: Cells, schema: Schema) -> ir.Value:  # noqa: ARG002
         return literal(self.number)
 
 
@@ -179,7 +181,7 @@ class Compare(Expression):
         self._against(schema)
         return Binary()
 
-    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+    def value(self, cells: Cells, schema: Schema) -> ir.Value:
         return COMPARISONS[self.sign](_comparable(self.inner, cells, schema), self._against(schema))
 
     def _against(self, schema: Schema) -> Any:  # noqa: ANN401
@@ -189,7 +191,7 @@ class Compare(Expression):
         return _level(self.constant, kind)
 
 
-def _comparable(inner: Expression, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+def _comparable(inner: Expression, cells: Cells, schema: Schema) -> ir.Value:
     """Return the clean value of a column, numbers as doubles."""
     x = inner.value(cells, schema)
     return x.cast("float64") if isinstance(inner.kind(schema), Bounded | Count) else x
@@ -221,7 +223,7 @@ class Among(Expression):
         self._known(schema)
         return Binary()
 
-    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+    def value(self, cells: Cells, schema: Schema) -> ir.Value:
         x, levels = _comparable(self.inner, cells, schema), self._known(schema)
         if isinstance(self.inner.kind(schema), Binary):  # Ibis writes (a | b).isin(…) without the brackets
             return reduce(operator.or_, [x == level for level in levels])
@@ -256,7 +258,7 @@ class Cut(Expression):
         levels = (first, *middle, last)
         return Categories(levels, unknown=last)
 
-    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+    def value(self, cells: Cells, schema: Schema) -> ir.Value:
         x = self.inner.value(cells, schema).cast("float64")
         first, *others = ((x >= literal(edge)).ifelse(1, 0) for edge in self.edges)
         return sum(others, first).cast("int32")
@@ -290,7 +292,7 @@ class Affine(Expression):
         ends = sorted((slope * Fraction(low) + shift, slope * Fraction(high) + shift))
         return Bounded(-double_above(-ends[0]), double_above(ends[1]))
 
-    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+    def value(self, cells: Cells, schema: Schema) -> ir.Value:
         kind = self.kind(schema)
         assert isinstance(kind, Bounded)  # noqa: S101 - for the type checker
         x = self.inner.value(cells, schema).cast("float64")
@@ -317,7 +319,7 @@ class Both(Expression):
         refuse_no_truth(self.right.kind(schema))
         return Binary()
 
-    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+    def value(self, cells: Cells, schema: Schema) -> ir.Value:
         return self.left.value(cells, schema) & self.right.value(cells, schema)
 
 
@@ -335,5 +337,5 @@ class Not(Expression):
         refuse_no_truth(self.inner.kind(schema))
         return Binary()
 
-    def value(self, cells: Cells, schema: Schema) -> Any:  # noqa: ANN401
+    def value(self, cells: Cells, schema: Schema) -> ir.Value:
         return ~self.inner.value(cells, schema)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from discreet.tables.schema import Binary, Bounded, Count, Kind
+
+if TYPE_CHECKING:
+    from ibis.expr import types as ir
 
 
 def range_of(kind: Kind) -> tuple[float, float]:
@@ -26,13 +29,13 @@ def refuse_no_truth(kind: Kind) -> None:
         raise TypeError(f"&, | and ~ combine predicates and binary columns; this one is {kind.kind}")
 
 
-def finite(number: Any) -> float:  # noqa: ANN401 - whatever a caller gave
+def finite(number: object) -> float:
     if isinstance(number, bool | str) or not isinstance(number, int | float) or not math.isfinite(number):
         raise ValueError(f"a public, finite number is needed here, got {number!r}")
     return number
 
 
-def literal(x: float) -> Any:  # noqa: ANN401 - an Ibis value
+def literal(x: float) -> ir.Value:
     from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
 
     return double(x)

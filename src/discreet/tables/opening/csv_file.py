@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
 BLOCK = 2**20  # bytes that are read at once; a longer record takes more
 ROOM = 2**16  # records of one batch
 MARK = b"\xef\xbb\xbf"  # some writers begin UTF-8 with it
@@ -50,7 +53,7 @@ class CsvFile:
         return cls(paths, header, tuple(chosen or names))
 
     @property
-    def schema(self) -> Any:  # noqa: ANN401 - Arrow's
+    def schema(self) -> pa.Schema:
         import pyarrow as pa  # noqa: PLC0415 - heavy
 
         return pa.schema({name: pa.large_string() for name in self.columns})
@@ -91,7 +94,7 @@ def _header(path: str) -> tuple[str, ...]:
     return tuple(column[0].as_py() or "" for column in columns(data, *places))
 
 
-def _records(path: str, slots: Any, width: int, block: int) -> Iterator[list[Any]]:  # noqa: ANN401 - an array
+def _records(path: str, slots: NDArray[np.int64], width: int, block: int) -> Iterator[list[Any]]:
     """Yield the fields that have a slot, as lists of Arrow arrays: of all records but the first."""
     from discreet.tables.opening.csv_kernel import columns, split  # noqa: PLC0415 - numba is heavy
 

@@ -21,6 +21,11 @@ from discreet.tables.errors import TableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from pandas.api.extensions import ExtensionDtype
+
     Opener = Callable[[Any, Mapping[str, str]], Any]
 
 TEXT = "string"  # as a schema calls it; all else is read as doubles, where a column has no type
@@ -28,7 +33,7 @@ TEXTS = {"string", "large_string", "string_view"}  # as Arrow calls them
 NUMBERS = (bool, int, float, Decimal, Fraction, np.bool_, np.integer, np.floating)
 
 
-def opener_of(source: Any) -> Opener:  # noqa: ANN401 - whatever a caller gave
+def opener_of(source: object) -> Opener:
     """Return what makes an Arrow table of it."""
     opener = FRAMES.get(type(source).__module__.partition(".")[0])
     if opener is None or (opener is _from_mapping and not isinstance(source, Mapping)):
@@ -39,7 +44,7 @@ def opener_of(source: Any) -> Opener:  # noqa: ANN401 - whatever a caller gave
     return opener
 
 
-def of_objects(values: Iterable[Any], sort: str) -> Any:  # noqa: ANN401 - an Arrow array
+def of_objects(values: Iterable[Any], sort: str) -> pa.Array:
     """Read Python objects as texts or as doubles."""
     import pyarrow as pa  # noqa: PLC0415 - heavy
 
@@ -74,7 +79,7 @@ def _present(columns: Mapping[str, str], names: Iterable[str]) -> list[str]:
     return [name for name in columns if name in have] or have[:1]  # what is missing is said later
 
 
-def _from_pandas(frame: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
+def _from_pandas(frame: pd.DataFrame, columns: Mapping[str, str]) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - heavy
 
     names = _present(columns, frame.columns)
@@ -83,7 +88,7 @@ def _from_pandas(frame: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
     return _typed(pa.table({x: loose[x] if x in loose else typed[x] for x in names}), columns)
 
 
-def _of_series(series: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401 - of pandas
+def _of_series(series: pd.Series, columns: Mapping[str, str]) -> pa.Array:
     """Read objects as declared, and texts as texts whichever way pandas keeps them."""
     within = _within(series.dtype)
     if within.name not in {"object", "str", "string"}:
@@ -93,25 +98,25 @@ def _of_series(series: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401 
     )
 
 
-def _is_loose(dtype: Any) -> bool:  # noqa: ANN401 - of pandas
+def _is_loose(dtype: ExtensionDtype | np.dtype) -> bool:
     """Whether the column holds Python objects, as categories or as texts too."""
     within = _within(dtype)
     of_arrow = hasattr(within, "pyarrow_dtype")  # has a type, and is of kind O for some
     return not of_arrow and (within.kind == "O" or getattr(within, "storage", "") == "python")
 
 
-def _within(dtype: Any) -> Any:  # noqa: ANN401 - of pandas
+def _within(dtype: ExtensionDtype | np.dtype) -> Any:  # noqa: ANN401 - of pandas
     """Return the type of the categories, where there are some."""
     return getattr(getattr(dtype, "categories", None), "dtype", dtype)
 
 
-def _from_polars(frame: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
+def _from_polars(frame: pl.DataFrame, columns: Mapping[str, str]) -> pa.Table:
     lazy = frame.lazy()
     arrow = lazy.select(_present(columns, lazy.collect_schema().names())).collect().to_arrow()
     return _typed(arrow, columns)
 
 
-def _from_arrow(table: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
+def _from_arrow(table: pa.Table, columns: Mapping[str, str]) -> pa.Table:
     if hasattr(table, "read_next_batch"):
         raise TableError("a stream of Arrow batches can be read only once; give a table or a dataset")
     names = _present(columns, table.schema.names)
@@ -146,14 +151,14 @@ class Dataset:
         return pa.RecordBatchReader.from_batches(empty.schema, batches()).__arrow_c_stream__(requested_schema)
 
 
-def _from_mapping(given: Mapping[str, Any], columns: Mapping[str, str]) -> Any:  # noqa: ANN401
+def _from_mapping(given: Mapping[str, Any], columns: Mapping[str, str]) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415
 
     names = _present(columns, given)
     return _typed(pa.table({x: _array(given[x], x, columns.get(x, TEXT)) for x in names}), columns)
 
 
-def _array(values: Any, name: str, sort: str) -> Any:  # noqa: ANN401
+def _array(values: Any, name: str, sort: str) -> pa.Array:  # noqa: ANN401 - a column of any library
     kind = getattr(getattr(values, "dtype", None), "kind", "O")
     library = type(values).__module__.partition(".")[0]
     if library == "pandas":
@@ -165,7 +170,7 @@ def _array(values: Any, name: str, sort: str) -> Any:  # noqa: ANN401
     return of_objects(values, TEXT if kind == "U" else sort)
 
 
-def _typed(arrow: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
+def _typed(arrow: pa.Table, columns: Mapping[str, str]) -> pa.Table:
     """Give columns of no type (nothing but NULL) theirs, and texts that are no UTF-8 a place."""
     import pyarrow as pa  # noqa: PLC0415
 
@@ -182,12 +187,12 @@ def _typed(arrow: Any, columns: Mapping[str, str]) -> Any:  # noqa: ANN401
     return arrow
 
 
-def _is_text(kind: Any) -> bool:  # noqa: ANN401 - a type of Arrow
+def _is_text(kind: pa.DataType) -> bool:
     """Whether it is text, as it is or by dictionary: not a list or a struct of texts."""
     return str(getattr(kind, "value_type", kind) if str(kind).startswith("dictionary<") else kind) in TEXTS
 
 
-def _is_utf8(column: Any) -> bool:  # noqa: ANN401 - a chunked array
+def _is_utf8(column: pa.ChunkedArray) -> bool:
     try:
         column.validate(full=True)
     except ValueError:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def column_reader(data: Any, columns: tuple[str, ...]) -> Callable[[], dict[str, Any]]:  # noqa: ANN401 - many kinds
+def column_reader(data: object, columns: tuple[str, ...]) -> Callable[[], dict[str, Any]]:
     """Find the columns without reading a value; reading gives them as Arrow texts, "" for what is missing."""
     relation = open_source(data, None, dict.fromkeys(columns, TEXT)).relation
     missing = [name for name in columns if name not in relation.columns]

@@ -21,6 +21,10 @@ from discreet.tables.spill import spill_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    import duckdb
+    from ibis.backends import BaseBackend
+    from ibis.expr import types as ir
+
 PARQUET, CSV, DUCKDB = (".parquet", ".pq"), (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".duckdb", ".ddb", ".db")
 POSTGRES = ("postgresql://", "postgres://")
 TEXTS = "text, which this engine may compare other than by code points"
@@ -42,7 +46,7 @@ class Source:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a source is a door to private rows and is not copied or pickled; open it anew")
 
-    def closing(self, connection: Any) -> Source:  # noqa: ANN401
+    def closing(self, connection: BaseBackend) -> Source:
         """Close a connection of ours when nothing holds this source any more."""
         weakref.finalize(self, connection.disconnect)
         return self
@@ -53,7 +57,7 @@ class Source:
         return self.engine == "duckdb"
 
 
-def open_source(source: Any, table: str | None, columns: Mapping[str, str]) -> Source:  # noqa: ANN401 - many kinds
+def open_source(source: object, table: str | None, columns: Mapping[str, str]) -> Source:
     """Connect; `columns` are all that is taken (if none, all that there are), and their types."""
     if isinstance(source, str | Path):
         return _from_address(str(source), table, columns)
@@ -65,7 +69,7 @@ def open_source(source: Any, table: str | None, columns: Mapping[str, str]) -> S
     return _registered(guarded("reading the frame", lambda: opener(source, columns)))
 
 
-def _from_ibis(source: Any, columns: Mapping[str, str]) -> Source:  # noqa: ANN401
+def _from_ibis(source: ir.Table, columns: Mapping[str, str]) -> Source:
     if source.op().find(InMemoryTable):  # rows that this process holds already, unbound or bound
         return open_source(guarded("reading the frame", source.to_pyarrow), None, columns)
     backend = source.get_backend()
@@ -77,7 +81,7 @@ def _from_ibis(source: Any, columns: Mapping[str, str]) -> Source:  # noqa: ANN4
     return Source(source, backend.name, refused=texts)
 
 
-def _of_query(backend: Any, query: Callable[[], str], columns: Collection[str]) -> Source:  # noqa: ANN401
+def _of_query(backend: BaseBackend, query: Callable[[], str], columns: Collection[str]) -> Source:
     """Return the columns of a query with texts that are compared by code points."""
     relation, others = guarded("opening the table", lambda: comparable(backend, query(), columns))
     return Source(relation, backend.name, refused=others)
@@ -109,7 +113,7 @@ def _from_address(address: str, table: str | None, columns: Collection[str]) -> 
     raise ValueError(f"cannot tell what {shown(address)!r} is; known: {known}; or give an Ibis table")
 
 
-def _file(address: str) -> Any:  # noqa: ANN401 - an Ibis backend
+def _file(address: str) -> BaseBackend:
     """Connect to a database file; all connections of a process to one file share what they are told of it."""
     connection = ibis.duckdb.connect(address, read_only=True)
     now = connection.con.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]
@@ -119,7 +123,7 @@ def _file(address: str) -> Any:  # noqa: ANN401 - an Ibis backend
 
 
 def _from_postgres(url: str, table: str, columns: Collection[str]) -> Source:
-    def connect() -> Any:  # noqa: ANN401 - an Ibis backend
+    def connect() -> BaseBackend:
         import psycopg  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415 - missing is said before connecting
 
         return ibis.connect(url.replace("postgresql://", "postgres://", 1))
@@ -129,7 +133,7 @@ def _from_postgres(url: str, table: str, columns: Collection[str]) -> Source:
     return _table(connection, table, columns, "SELECT 1 WHERE to_regclass(quote_ident(%s)) IS NOT NULL")
 
 
-def _table(connection: Any, name: str, columns: Collection[str], look: str) -> Source:  # noqa: ANN401
+def _table(connection: BaseBackend, name: str, columns: Collection[str], look: str) -> Source:
     if not guarded("opening the table", lambda: connection.con.execute(look, (name,)).fetchall()):
         raise ValueError(f"the database has no table {name!r}; check table=")
     return _of_query(connection, lambda: all_of(connection, name), columns).closing(connection)
@@ -146,7 +150,7 @@ def _refuse_absent(address: str) -> None:
         raise TableError(f"there is no file {shown(address)!r}")
 
 
-def _embedded() -> Any:  # noqa: ANN401
+def _embedded() -> BaseBackend:
     """Connect in memory; spill, if ever, to a private folder and not beside the user's files."""
     connection = ibis.duckdb.connect(temp_directory=str(spill_folder()), preserve_insertion_order=False)
     connection.con.execute("set perfect_ht_threshold = 20")  # counts of up to 2^20 cells without hashing
@@ -154,17 +158,17 @@ def _embedded() -> Any:  # noqa: ANN401
     return connection
 
 
-def _registered(rows: Any, *, text: bool = False) -> Source:  # noqa: ANN401 - whatever DuckDB scans
+def _registered(rows: object, *, text: bool = False) -> Source:
     connection = _embedded()
 
-    def look() -> Any:  # noqa: ANN401
+    def look() -> ir.Table:
         connection.con.register("rows", rows)
         return connection.table("rows")
 
     return _own(guarded("reading the frame", look), text=text)
 
 
-def _own(relation: Any, *, text: bool = False, dictionaries: bool = False) -> Source:  # noqa: ANN401
+def _own(relation: duckdb.DuckDBPyRelation, *, text: bool = False, dictionaries: bool = False) -> Source:
     """Return a table of a connection of ours, on which texts are equal by code points already."""
     connection = relation.get_backend()
     types = guarded("opening the table", lambda: duckdb_columns(connection, connection.compile(relation)))
