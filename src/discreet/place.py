@@ -24,7 +24,7 @@ def new_folder(path: str | Path) -> Path:
 
     A folder with some bytes in it is moved there and away again; nothing of it is left.
     """
-    target = Path(path)
+    target = Path(path).expanduser()
     _refuse_taken(target, empty_folder=True)
     if target.is_mount() or target.name in {"", ".."} or Path.cwd().is_relative_to(target.resolve()):
         raise FileExistsError(
@@ -48,14 +48,14 @@ def new_folder(path: str | Path) -> Path:
 
 def new_folders(path: str | Path, names: Sequence[str]) -> dict[str, Path]:
     """Refuse a folder that could not take a folder of each name."""
-    target = Path(path)
+    target = Path(path).expanduser()
     _refuse_taken(target, empty_folder=True)
     return {name: new_folder(target / name) for name in names}
 
 
 def new_file(path: str | Path) -> Path:
     """Refuse a file that could not be written whole: taken, into no folder, no right or no room."""
-    target = Path(path)
+    target = Path(path).expanduser()
     _refuse_taken(target, empty_folder=False)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {address(target.parent)}: make it first")

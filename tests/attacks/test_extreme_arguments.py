@@ -5,9 +5,12 @@ import random
 from fractions import Fraction
 
 import mpmath as mp
+import numpy as np
 import pytest
 
+import discreet as dc
 from discreet.ledger.amounts import FULL, Tariff
+from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate
 from discreet.privacy.accounting.composition import compose, parallel, repeat
 from discreet.privacy.accounting.filters import filter_for
 from discreet.privacy.amplification.random_scan import secret_scan
@@ -18,6 +21,7 @@ from discreet.privacy.json import from_json, to_json
 from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privacy.odds import loss_bound, sure_after
 from discreet.privacy.words import in_words
+from discreet.sampling.source import SeededSource
 
 DIGITS = 900  # of the oracle: enough for 1 − 10^-400 and for e^ε(…) − … at ε near 1000
 
@@ -272,3 +276,47 @@ def test_curves_from_json_are_built_as_checked_as_by_hand(inside):
 def test_numbers_that_are_none_are_refused_at_once(number):
     with pytest.raises(ValueError, match=r"\w"):
         from_json({"kind": "PureDP", "epsilon": number, "relation": "substitute"})
+
+
+# ── numbers beyond doubles among the records and the bounds ─────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("family", "far", "near"),
+    [
+        (dc.GammaPoisson(1, 1, 20), [10**400, 3, -(10**400)], [20, 3, 0]),
+        (dc.NormalMean(0, 1, 1, -4, 6), [Fraction(10**400), None], [6, -4]),
+        (dc.NormalMean(0, 1, 1, -4, 6), np.ma.masked_array([10**400, 1], [False, True], object), [6, -4]),
+        (dc.NormalInverseWishart([0, 0], 1, 3, [[1, 0], [0, 1]], radius=5), [[10**400, 0]], [[5, 0]]),
+    ],
+)
+def test_records_beyond_doubles_are_clipped_like_others(family, far, near):
+    """They were refused as if they were texts, which told that one was there."""
+    assert family.statistic(far).tolist() == family.statistic(near).tolist()
+
+
+@pytest.mark.parametrize("family", [dc.GammaPoisson(1, 1, 20), dc.BetaBinomial(1, 1, 7)])
+def test_fractions_among_counts_are_called_so(family):
+    with pytest.raises(ValueError, match="takes whole numbers, and some record has a fraction: round"):
+        family.statistic([2.5])
+    with pytest.raises(ValueError, match="some record has a fraction or is missing: encode"):
+        dc.DirichletCategorical([1, 1, 1, 1]).statistic([2.5])
+
+
+WIDE = [(-(10**400), 10**400), (0, 10**400), (-1.7e308, 1.7e308), (0, 5e-324)]
+
+
+@pytest.mark.parametrize(("lower", "upper"), WIDE)
+@pytest.mark.parametrize("target", [PureDP(1), ApproxDP(1, 1e-6)])
+def test_bounds_that_doubles_cannot_hold_are_refused_when_they_are_declared(lower, upper, target):
+    """The release, and not its calibration, ended in an OverflowError."""
+    with pytest.raises(ValueError, match=r"within ±2\^900 and at least 2\^-900 apart"):
+        SampleAndAggregate.calibrate(np.mean, n=100, target=target, lower=lower, upper=upper)
+
+
+@pytest.mark.parametrize("target", [PureDP(1), ApproxDP(1, 1e-6)])
+@pytest.mark.parametrize(("lower", "upper"), [(-(2**900), 2**900), (0, Fraction(1, 2**900))])
+def test_bounds_that_they_can_hold_are_released_within(lower, upper, target):
+    made = SampleAndAggregate.calibrate(np.mean, n=100, target=target, lower=lower, upper=upper)
+    released = made.release([1e300, *range(99)], SeededSource(1))
+    assert float(lower) <= released <= float(upper)

@@ -115,6 +115,10 @@ CERTIFICATES = {
     "epsilon": lambda said: said["promised"].update(pure_epsilon=0.01),
     "private": lambda said: said["protected"].update(rows_per_unit=4),
     "added": lambda said: said.update(approved_by="nobody"),
+    "null added": lambda said: said.update(approved_by=None),
+    "true written as 1": lambda said: said.update(private=1),
+    "1 written as true": lambda said: said["protected"].update(rows_per_unit=True),
+    "a whole number as a double": lambda said: said["protected"].update(number_of_records=120.0),
 }
 
 
@@ -126,6 +130,22 @@ def test_a_certificate_of_another_promise_is_refused(saved, forgery):
     with pytest.raises(BrokenRelease, match="not the certificate of this release"):
         refuse_other_certificate(saved, Release.load(saved))
     assert verified(saved) == 3
+
+
+@pytest.mark.parametrize("change", [{"n": True}, {"rows_per_unit": True}, {"seeded": 0}, {"seeded": 1}])
+def test_truths_and_numbers_are_not_each_other_in_a_record(saved, change):
+    rewritten(saved, same, same)
+    record = json.loads((saved / "release.json").read_text())
+    record["release"].update(change)
+    said = json.loads((saved / "certificate.json").read_text())
+    said["release"]["sha256"] = digest(record["release"])
+    (saved / "certificate.json").write_text(json.dumps(said))
+    record["files"] = {
+        "certificate.json": hashlib.sha256((saved / "certificate.json").read_bytes()).hexdigest()
+    }
+    (saved / "release.json").write_text(json.dumps(record))
+    with pytest.raises(BrokenRelease, match="of another type than save writes"):
+        Release.load(saved)
 
 
 def test_receipts_are_compared_in_every_field(ledger):

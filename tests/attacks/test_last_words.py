@@ -144,14 +144,39 @@ main()
 """
 
 
-def test_ctrl_c_ends_a_long_save_at_once(home, run, budget, bare):
+@pytest.mark.parametrize("end", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_ctrl_c_and_kill_end_a_long_save_at_once(home, run, budget, bare, end):
     words = [sys.executable, "-c", SLOW, *OUT]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=home, env=bare) as process:  # noqa: S603
         assert process.stderr.readline() == "slow\n"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(getattr(signal, end))
         assert "its release is saved in r" in process.communicate(timeout=20)[1]
     assert process.returncode == 4
     assert run("ledger", "verify", "budget.db", "--release", "r").code == 0
+
+
+ENDED = """
+import importlib, signal
+from discreet.cli import main
+
+line = importlib.import_module("discreet.privatise")
+true = line.pay
+def ended(*args, **options):
+    made = true(*args, **options)
+    signal.raise_signal(signal.SIGTERM)
+    return made
+line.pay = ended
+main()
+"""
+
+
+def test_a_kill_after_the_charge_names_it(home, run, budget, bare):
+    """A service manager's SIGTERM ended the command in silence, with code −15 and the charge unsaid."""
+    words = [sys.executable, "-c", ENDED, *OUT]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=home, env=bare, check=False)  # noqa: S603
+    assert done.returncode == 4
+    assert "charge 'monday' is kept" in done.stderr
+    assert charges(run) == ["monday"]
 
 
 LATE = """

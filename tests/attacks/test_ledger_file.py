@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import discreet as dc
 from discreet import place
-from discreet.ledger import Ledger, LedgerError, TamperedError
+from discreet.cli import app
+from discreet.ledger import Ledger, LedgerError, LedgerUnavailableError, TamperedError
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError
 from discreet.privacy.kinds import ApproxDP, PureDP
 from discreet.privacy.relation import Relation
@@ -184,3 +186,28 @@ def test_notes_and_reasons_are_texts(tmp_path, words):
         receipt = ledger.charge(PureDP(0.5))
         with pytest.raises(LedgerError, match="a refund needs a reason"):
             ledger.refund(receipt.id, words)
+
+
+@pytest.mark.parametrize("ask", ["spent", "history", "remaining", "scopes", "verify"])
+def test_a_deleted_file_is_not_made_anew_by_asking(tmp_path, ask):
+    path = tmp_path / "budget.db"
+    with Ledger.open(path, PureDP(1)) as ledger:
+        for left in tmp_path.iterdir():
+            left.unlink()
+        with pytest.raises(LedgerUnavailableError, match=r"budget\.db is not there"):
+            getattr(ledger, ask)()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["history.json", "history.csv"])
+def test_an_export_overwrites_nothing(tmp_path, name):
+    file = tmp_path / name
+    with Ledger.open(tmp_path / "budget.db", PureDP(1)) as ledger:
+        before = ledger.export(file).read_bytes()
+        ledger.charge(PureDP(0.5))
+        with pytest.raises(FileExistsError, match=r"exists, and an earlier export is a record"):
+            ledger.export(file)
+        assert file.read_bytes() == before
+        typed = CliRunner().invoke(app, ["ledger", "export", str(tmp_path / "budget.db"), str(file)])
+        assert typed.exit_code == 2
+        assert file.read_bytes() == before

@@ -269,3 +269,38 @@ def test_an_address_is_no_place_and_its_password_is_not_shown(tmp_path, monkeypa
         place("postgresql://ann:otter-7731@host/base")
     assert "otter" not in str(refused.value)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("typed", [("--out", "~/r"), ("--out=~/r",)])
+def test_a_tilde_is_home_where_the_shell_left_it(run, budget, home, monkeypatch, typed):
+    """In quotes, and after `=`, a shell leaves it: a folder called ~ was made."""
+    (home / "me").mkdir()
+    monkeypatch.setenv("HOME", str(home / "me"))
+    (home / "budget.db").rename(home / "me" / "budget.db")
+    (home / "schema.toml").rename(home / "me" / "schema.toml")
+    words = ["~/" + word if word in {"budget.db", "schema.toml"} else word for word in FIT]
+    done = run(*words, *typed)
+    assert done.code == 0, done.err
+    assert Release.load("~/r").mechanism == "noisy_statistics"
+    assert run("ledger", "verify", "~/budget.db", "--release", "~/r").code == 0
+    assert run("ledger", "export", "~/budget.db", "~/history.json").code == 0
+    assert sorted(path.name for path in (home / "me").iterdir()) == [
+        "budget.db",
+        "history.json",
+        "r",
+        "schema.toml",
+    ]
+    assert not (home / "~").exists()
+
+
+def test_a_tilde_in_a_job_file_and_in_python(run, budget, home, monkeypatch):
+    monkeypatch.setenv("HOME", str(home))
+    job = dict(zip(FIT[2::2], FIT[3::2], strict=True))
+    lines = [f'{name[2:].replace("-", "_")} = "{value}"' for name, value in job.items() if name != "--column"]
+    text = "\n".join([f'data = "{FIT[1]}"', 'column = ["smoker"]', 'out = "~/r"', *lines])
+    (home / "job.toml").write_text(text)
+    done = run("fit", "job.toml")
+    assert done.code == 0, done.err
+    Release.load(home / "r").save("~/s", draws=0)
+    assert (home / "s" / "release.json").exists()
+    assert not (home / "~").exists()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -94,6 +95,7 @@ class Discreet(TyperGroup):
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
         standalone = extra.pop("standalone_mode", True)
         self.typed = tuple(sys.argv[1:] if args is None else args)
+        args = [at_home(word) for word in self.typed]
         if standalone:
             prepare()
         try:
@@ -108,6 +110,12 @@ class Discreet(TyperGroup):
         if not standalone:
             return code
         sys.exit(_flushed(code if isinstance(code, int) else DONE))
+
+
+def at_home(word: str) -> str:
+    """Expand ~/ where the shell did not, in quotes and after --out=: it would be a folder called ~."""
+    name, sign, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    return f"{name}{sign}{Path(value).expanduser()}" if value.startswith("~/") else word
 
 
 def _report(error: BaseException, words: str, code: int, *, as_json: bool) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -33,10 +34,10 @@ def numbers(data: ArrayLike, *, columns: int | None = None) -> Floats:
     position.
     """
     try:
-        if isinstance(data, np.ma.MaskedArray):
-            data = np.ma.filled(data.astype(np.float64), np.nan)
-        x = np.asarray(data, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+        x = doubles(
+            np.ma.filled(data.astype(object), np.nan) if isinstance(data, np.ma.MaskedArray) else data
+        )
+    except (TypeError, ValueError):
         raise ValueError(
             "records must be numbers or missing; encode categories as integer codes first"
         ) from None
@@ -49,10 +50,29 @@ def numbers(data: ArrayLike, *, columns: int | None = None) -> Floats:
     return x
 
 
+def doubles(data: ArrayLike) -> Floats:
+    """Read numbers as doubles, those beyond (10**400) as infinite: an error would tell that one is there."""
+    try:
+        return np.asarray(data, dtype=np.float64)
+    except OverflowError:
+        pass
+    far: Floats = np.vectorize(_double, otypes=[np.float64])(np.asarray(data, dtype=object))
+    return far
+
+
+def _double(x: Any) -> float:  # noqa: ANN401 - whatever the data hold
+    try:
+        return math.nan if x is None else float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf
+
+
 def whole(x: Floats) -> Integers:
     """Refuse what is not an integer, without showing it."""
     if not np.array_equal(x, np.floor(x)):
-        raise ValueError("this family counts whole numbers, and some record is none; round the column first")
+        raise ValueError(
+            "this family takes whole numbers, and some record has a fraction: round the column first"
+        )
     return x.astype(np.int64)
 
 

@@ -259,14 +259,20 @@ class Ledger:
         return head
 
     def export(self, path: str | Path) -> Path:
-        """Write the history as .csv, or with the budgets and the head of the chain as .json."""
-        target = Path(path)
+        """Write a new file: the history as .csv, or with the budgets and the head of the chain as .json."""
+        target = Path(path).expanduser()
         if target.suffix not in {".json", ".csv"}:
             raise LedgerError(f"a ledger is exported as .json or .csv, got the name {target.name!r}")
         with self._store.reading() as connection:
             entries, head, states = tuple(rows(connection)), head_of(connection), scope_states(connection)
         text = as_csv(entries) if target.suffix == ".csv" else as_json(entries, head, states)
-        target.write_text(text, encoding="utf-8", newline="")
+        try:
+            with target.open("x", encoding="utf-8", newline="") as file:
+                file.write(text)
+        except FileExistsError:
+            raise FileExistsError(
+                f"{address(target)} exists, and an earlier export is a record: choose another name"
+            ) from None
         return target
 
     # ── scopes ──────────────────────────────────────────────────────────────────────────────────────

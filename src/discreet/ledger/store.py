@@ -240,7 +240,9 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Look at one moment of the ledger."""
+        """Look at one moment of the ledger; of a file that is gone nothing is made anew."""
+        if not self.exists:
+            raise LedgerUnavailableError(f"{self.name} is not there: it was moved or removed; put it back")
         engine = self.engine().execution_options(reading=True)
         with self._guarded("read the ledger"), engine.begin() as connection:
             if self._file is None:

@@ -94,7 +94,7 @@ class ChainRelease:
 
     def save(self, path: str | Path) -> Path:
         """Write draws and certificate as one .npz; a record is not overwritten."""
-        place = Path(path)
+        place = Path(path).expanduser()
         if place.exists():
             raise FileExistsError(
                 f"{place} exists; a release is a record and is not overwritten: choose a new name"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.families.records import doubles
 from discreet.mechanisms.calibration import WIDEST_DISCRETE
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.sampling import checked_arguments as parameters
@@ -96,7 +97,7 @@ def vector(value: ArrayLike, what: str) -> list[Fraction]:
 def finite(value: ArrayLike, what: str, *, missing: float) -> NDArray[np.float64]:
     """Return private one-dimensional data as doubles, NaN put at the public `missing`: no error may tell."""
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = doubles(value)
     except (TypeError, ValueError):
         raise ValueError(f"{what} must be an array of numbers") from None
     if array.ndim != 1:

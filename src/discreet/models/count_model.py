@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from discreet.privacy.guarantee import Relation
 
-MOST_CELLS = 2**31
-
 
 @final
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NoReturn, Self, final
 
 import numpy as np
 
+from discreet.families.records import doubles
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -68,7 +70,7 @@ def _doubles(values: ArrayLike) -> Floats:
     """Read numbers; an error never shows one."""
     try:
         with np.errstate(over="ignore"):
-            return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+            return doubles(values)
+    except (TypeError, ValueError):
         pass
     raise ValueError("rows and answers must be numbers or missing; encode them by public levels first")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.families.exact_fields import power_of_two_above
-from discreet.families.records import Ball, refuse_overflow
+from discreet.families.records import Ball, doubles, refuse_overflow
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -49,8 +49,8 @@ def grid(model: GeneralizedLinear) -> Fraction:
 def signed_moments(model: GeneralizedLinear, features: ArrayLike, answers: ArrayLike) -> Integers:
     """(Σr, Σrrᵀ packed) of encoded rows in memory; what is not a number is 0."""
     width = len(model.design)
-    x = np.asarray(features, dtype=np.float64).reshape(-1, width)
-    y = np.sign(np.nan_to_num(np.asarray(answers, dtype=np.float64)))
+    x = doubles(features).reshape(-1, width)
+    y = np.sign(np.nan_to_num(doubles(answers)))
     if y.shape != (len(x),):
         raise ValueError("give one answer for each row")
     refuse_overflow(len(x), length_square(model))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from discreet import __version__
 from discreet.place import KEPT, dated
 from discreet.release.json import digest, release_to_json
+from discreet.release.receipt import canonical
 from discreet.shown import address, json_text
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class BrokenRelease(ValueError):  # noqa: N818 - what was found, in the user's w
 
 def write_record(release: Release, folder: str | Path) -> Path:
     """Put the certificate and the record in place: the release is saved from here on. Takes no time."""
-    target = Path(folder)
+    target = Path(folder).expanduser()
     if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
         raise FileExistsError(f"{address(target)} exists; {KEPT}")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -129,8 +130,9 @@ def refuse_other_certificate(home: Path, release: Release) -> None:
     held, true = _read_json(home / CERTIFICATE), json.loads(json_text(release.certificate()))
     if release.version != __version__:
         held, true = ({name: _facts(said, name) for name in FACTS} for said in (held, true))
-    if held != true:
-        wrong = ", ".join(name for name in {**true, **held} if held.get(name) != true.get(name))
+    said, meant = ({name: canonical(part) for name, part in one.items()} for one in (held, true))
+    if said != meant:  # as texts: to Python 1 is True, and 1.0
+        wrong = ", ".join(name for name in {**meant, **said} if said.get(name) != meant.get(name))
         raise BrokenRelease(f"{home / CERTIFICATE} is not the certificate of this release: {wrong} differs")
 
 
@@ -201,7 +203,7 @@ def explained(home: Path, released: dict[str, Any]) -> Iterator[None]:
     missing = [name for name in _PARTS if name not in released]
     if missing:
         raise BrokenRelease(f"{said}the release lacks {', '.join(missing)}")
-    wrong = [name for name, kind in _PARTS.items() if not isinstance(released[name], kind)]
+    wrong = [name for name, kind in _PARTS.items() if not _is(released[name], kind)]
     if wrong:
         raise BrokenRelease(f"{said}{', '.join(wrong)} of the release is of another type than save writes")
     try:
@@ -213,6 +215,11 @@ def explained(home: Path, released: dict[str, Any]) -> Iterator[None]:
     else:
         return
     raise BrokenRelease(f"{said}{problem}")
+
+
+def _is(value: object, kind: type | tuple[type, ...]) -> bool:
+    """Whether JSON says so: to Python true is a whole number as well."""
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def _file_digest(path: Path) -> str:

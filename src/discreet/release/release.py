@@ -148,7 +148,7 @@ class Release:
         Somebody who changes every file alike is found out by the ledger alone: verify(release), and for the
         certificate too `discreet ledger verify --release`.
         """
-        home = Path(folder)
+        home = Path(folder).expanduser()
         released = read_record(home)
         with explained(home, released):
             return cls(**release_arguments(released))

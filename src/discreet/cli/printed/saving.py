@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.printed.errors import BEGUN, NOTHING_YET, one_line, plain, unsure
 from discreet.cli.printed.show import complain, dump
-from discreet.cli.printed.streams import all_is_said
+from discreet.cli.printed.streams import ENDS, all_is_said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -123,15 +123,16 @@ def lost_if_unwritten(receipt: Receipt, place: Path) -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hold Ctrl-C back, for what takes no time."""
+    """Hold Ctrl-C and the like back, for what takes no time."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before: Any = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before: dict[Any, Any] = {end: signal.signal(end, signal.SIG_IGN) for end in ENDS}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for end, handler in before.items():
+            signal.signal(end, handler)
 
 
 @contextmanager

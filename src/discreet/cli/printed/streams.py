@@ -48,18 +48,27 @@ def prepare() -> None:
     sys.stdout, sys.stderr = _fit(sys.stdout, silent=False), _fit(sys.stderr, silent=True)
 
 
+# What ends a command early: Ctrl-C, kill and service managers, a terminal that is closed
+ENDS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _owned = threading.Event()
 
 
 def own_the_process() -> None:
-    """Say that this process runs one command and ends."""
+    """Say that this process runs one command and ends, by whatever signal as by Ctrl-C.
+
+    A signal that is ignored, as nohup has it, stays ignored.
+    """
     _owned.set()
+    for end in ENDS:
+        if signal.getsignal(end) is signal.SIG_DFL:
+            signal.signal(end, signal.default_int_handler)
 
 
 def all_is_said() -> None:
-    """Ignore Ctrl-C from here on: while Python ends, which takes time, it must not change the exit code."""
+    """Ignore signals from here on: while Python ends, which takes time, none may change the exit code."""
     if _owned.is_set():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for end in ENDS:
+            signal.signal(end, signal.SIG_IGN)
 
 
 def _occupy() -> None:

@@ -105,9 +105,9 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _beside(job: Path, value: Any) -> Any:  # noqa: ANN401 - a path, a URL or an inline schema
-    if not isinstance(value, str) or "://" in value or Path(value).is_absolute():
+    if not isinstance(value, str) or "://" in value:
         return value
-    return str(job.parent / value)
+    return str(job.parent / Path(value).expanduser())  # which an absolute path leaves as it is
 
 
 def schema_of(job: Job) -> Schema:

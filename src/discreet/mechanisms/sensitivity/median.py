@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from discreet.privacy.arithmetic.ball import Exact
 
+WIDE = 2**900  # beyond it, or closer than its inverse, doubles overflow or vanish on the way
 FINEST = 2**48  # cells: sums and differences of their indices stay exact everywhere
 
 
@@ -35,6 +36,11 @@ class Interval:
             raise ValueError(
                 f"bounds need lower < upper, got [{self.lower!r}, {self.upper!r}]; "
                 "they must be public knowledge, not read from the data"
+            )
+        if not (low >= -WIDE and high <= WIDE and high - low >= Fraction(1, WIDE)):
+            raise ValueError(
+                "bounds must lie within ±2^900 and at least 2^-900 apart, which doubles can hold; measure in "
+                "other units"
             )
         if self.grid is not None and not positive(self.grid, "the grid") <= high - low:
             raise ValueError(f"the grid must be no wider than the bounds, got {self.grid!r}")

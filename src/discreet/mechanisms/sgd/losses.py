@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.families.records import FAR, tight
+from discreet.families.records import FAR, doubles, tight
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -64,7 +64,7 @@ def ridge_loss(*, norm: float, largest: float, radius: float, penalty: float = 0
 
 def clipped(value: tuple[ArrayLike, ArrayLike], loss: Loss) -> tuple[Floats, Floats]:
     """Rows scaled down to the norm, answers clipped; what is not a number becomes 0. How many is private."""
-    rows, answers = (np.nan_to_num(np.asarray(part, dtype=np.float64)) for part in value)
+    rows, answers = (np.nan_to_num(doubles(part)) for part in value)
     if rows.ndim != 2 or answers.shape != rows.shape[:1]:
         raise ValueError("give a matrix with one row for each record, and one answer for each row")
     unit = math.ldexp(0.5, math.frexp(loss.norm)[1])  # ≤ norm, so that squares neither vanish nor overflow
