@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.numerics.search import bisect
 from discreet.privacy.accounting.filters import Filter, Overspent, Spending, filter_for
 from discreet.privacy.arithmetic.curves import downward, lowered
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved, same_relation
@@ -206,11 +207,13 @@ def _largest_renyi_dp(budget: RenyiDP, state: Spending) -> Guarantee | None:
 def _largest_approx_dp(budget: ApproxDP, state: Spending) -> Guarantee | None:
     """Bisect ε of (ε, δ) with all the δ that may still be disclosed: every meter's cost grows with ε."""
     delta = downward(state.filter.slack - state.disclosed)
-    low, high = Fraction(0), Fraction(budget.loss)
-    for _ in range(60):
-        middle = Fraction(downward((low + high) / 2))
-        fits = middle > 0 and state.admits(ApproxDP(middle, delta, relation=budget.relation))
-        low, high = (middle, high) if fits else (low, middle)
-    if state.admits(ApproxDP(budget.loss, delta, relation=budget.relation)):
-        low = Fraction(budget.loss)
-    return ApproxDP(low, delta, relation=budget.relation) if low else None
+
+    def fits(loss: Fraction) -> bool:
+        return loss > 0 and state.admits(ApproxDP(loss, delta, relation=budget.relation))
+
+    def middle(high: Fraction, low: Fraction) -> Fraction:
+        return Fraction(downward((low + high) / 2))
+
+    whole = Fraction(budget.loss)
+    found = whole if fits(whole) else bisect(fits, whole, Fraction(0), middle, turns=60)
+    return ApproxDP(found, delta, relation=budget.relation) if found else None

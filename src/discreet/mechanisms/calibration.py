@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from discreet.numerics.search import bisect, bracket, doubles
 from discreet.privacy.accounting.composition import repeat
 from discreet.privacy.arithmetic.ball import PrecisionError, largest
 from discreet.privacy.group_privacy import per_draw
@@ -30,25 +31,16 @@ def least_noise(
     def meets(s: float) -> bool:
         return guarantee(s) <= target
 
-    low, high = _bracket(meets, target, widest)
-    while low < (middle := low + (high - low) / 2) < high:
-        low, high = (low, middle) if meets(middle) else (middle, high)
-    return high
-
-
-def _bracket(meets: Callable[[float], bool], target: Guarantee, widest: float) -> tuple[float, float]:
-    """Adjacent powers of two (times a constant) where the target is missed and met."""
-    high = min(1.0, widest)
-    while not meets(high):
-        if high >= widest:
-            raise Unreachable(
-                f"no noise up to scale {widest:g} meets {target}; a target with δ > 0, another noise, or a "
-                "coarser grid of the statistic would"
-            )
-        high = min(high * high * 4, widest)
-    while high > 2.0**-400 and meets(high / 2):
-        high /= 2
-    return high / 2, high
+    found = bracket(meets, 0.0, min(1.0, widest), lambda s: min(s * s * 4, widest), lambda s: s >= widest)
+    if found is None:
+        raise Unreachable(
+            f"no noise up to scale {widest:g} meets {target}; a target with δ > 0, another noise, or a "
+            "coarser grid of the statistic would"
+        )
+    met = found[1]
+    while met > 2.0**-400 and meets(met / 2):
+        met /= 2
+    return bisect(meets, met / 2, met, doubles)
 
 
 def largest_budget(

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior
 from discreet.mechanisms.posterior.draw import meets, refuse_hopeless
+from discreet.numerics.search import least_count
 from discreet.privacy.guarantee import Unreachable
 
 if TYPE_CHECKING:
@@ -49,18 +50,13 @@ def public_records_needed(
 
     if enough(0):
         return 0
-    low, high = 0, 1
-    while not enough(high):
-        if high >= MOST_BATCHES:
-            raise Unreachable(
-                f"no number of such public records makes one direct draw meet {target}: the batch leaves a "
-                "category without any; choose a batch that reaches every category, or use DiffusedPosterior"
-            )
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high * size
+    copies = least_count(enough, MOST_BATCHES)
+    if copies is None:
+        raise Unreachable(
+            f"no number of such public records makes one direct draw meet {target}: the batch leaves a "
+            "category without any; choose a batch that reaches every category, or use DiffusedPosterior"
+        )
+    return copies * size
 
 
 def guarantee_after_breach(mechanism: PosteriorDraw, statistic: ArrayLike, k: int) -> Guarantee:

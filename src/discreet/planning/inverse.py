@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.mechanisms.public_data import even_batch, public_records_needed
 from discreet.mechanisms.registry import MECHANISMS
+from discreet.numerics.search import bisect, integers, least_count, ratios
 from discreet.planning.predicted_release import released, without_privacy
 from discreet.planning.prediction import checked_level, chosen_coordinates, honest_width
 from discreet.planning.simulated_data import cases
@@ -110,7 +111,9 @@ def epsilon_for(
             f"{mechanism} does not reach a {coverage:.0%} interval of width {wanted.width:g} with n = {n} "
             f"even at ε = {MOST_EPSILON:g}; ask for a wider one, more records or another mechanism"
         )
-    return _least(holds, LEAST_EPSILON, MOST_EPSILON)
+    if holds(LEAST_EPSILON):
+        return LEAST_EPSILON
+    return bisect(holds, LEAST_EPSILON, MOST_EPSILON, ratios(FINENESS))
 
 
 def n_for(
@@ -137,19 +140,14 @@ def n_for(
     def holds(n: int) -> bool:
         return wanted.met(model, n, lambda: calibrate(n))
 
-    low, high = 0, 1
-    while not holds(high):
-        if high >= MOST_RECORDS:
-            calibrate(high)
-            raise Unreachable(
-                f"{mechanism} does not reach a {coverage:.0%} interval of width {wanted.width:g} at {target} "
-                "with up to 2^40 records: clipping or the knob sets a floor; ask for less width or privacy"
-            )
-        low, high = high, 4 * high
-    while high - low > max(1, high // 500):
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    found = least_count(holds, MOST_RECORDS, 4, lambda a, b: integers(a, b) if b - a > b // 500 else None)
+    if found is None:
+        calibrate(MOST_RECORDS)
+        raise Unreachable(
+            f"{mechanism} does not reach a {coverage:.0%} interval of width {wanted.width:g} at {target} "
+            "with up to 2^40 records: clipping or the knob sets a floor; ask for less width or privacy"
+        )
+    return found
 
 
 def public_records_for(
@@ -181,7 +179,13 @@ def public_records_for(
         prior = model if copies == 0 else model.update(copies * statistic, copies * size)
         return wanted.met(prior, n, lambda: _calibrated(mechanism, prior, private, target, options))
 
-    return _least_copies(holds, f"{mechanism} does not meet {target} at the width asked for") * size
+    copies = 0 if holds(0) else least_count(holds, MOST_RECORDS)
+    if copies is None:
+        raise Unreachable(
+            f"{mechanism} does not meet {target} at the width asked for with any number of such public "
+            "records"
+        )
+    return copies * size
 
 
 def refuse_what_data_cannot(wanted: Wanted, model: Family, n: int) -> None:
@@ -204,27 +208,3 @@ def _calibrated(
 
 
 PLANNED = ("direct", "diffused", "concentrated", "one_posterior_sample", "noisy_statistics")
-
-
-def _least(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """Least x in [low, high] to 0.2 %, by bisection of the logarithm; `holds(high)` is known."""
-    if holds(low):
-        return low
-    while high / low > FINENESS:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
-
-
-def _least_copies(holds: Callable[[int], bool], failure: str) -> int:
-    if holds(0):
-        return 0
-    low, high = 0, 1
-    while not holds(high):
-        if high >= MOST_RECORDS:
-            raise Unreachable(f"{failure} with any number of such public records")
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high

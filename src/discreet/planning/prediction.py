@@ -17,6 +17,7 @@ from discreet.mechanisms.posterior.draw import PosteriorDraw
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.regression.adassp import AdaSSP
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.numerics.search import each_bisected
 from discreet.planning.marginals import Atoms
 from discreet.planning.noise_aware import affordable, noise_aware
 from discreet.planning.predicted_release import Released, released, without_privacy
@@ -201,14 +202,12 @@ def _atom_reach(out: Released, level: float) -> Floats:
 
 def _reach(out: Released, level: float) -> Floats:
     """Bisect Σ w·P(|X − θ| ≤ h) = level in h, below Chebyshev's bound."""
-    low = np.zeros(out.theta.shape[1])
-    high = np.sqrt(_mean(out, out.point.square(out.theta)) / (1 - level))
-    for _ in range(26):
-        middle = (low + high) / 2
-        inside = out.point.cdf(out.theta + middle) - out.point.cdf(out.theta - middle)
-        under = _mean(out, inside) < level
-        low, high = np.where(under, middle, low), np.where(under, high, middle)
-    return np.asarray(high)
+
+    def inside(h: Floats) -> Floats:
+        return _mean(out, out.point.cdf(out.theta + h) - out.point.cdf(out.theta - h))
+
+    widest = np.sqrt(_mean(out, out.point.square(out.theta)) / (1 - level))
+    return each_bisected(lambda h: inside(h) < level, np.zeros(out.theta.shape[1]), widest, 26)
 
 
 # ── names, knobs and limits ─────────────────────────────────────────────────────────────────────────────

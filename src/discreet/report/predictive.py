@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
+from discreet.numerics.search import bisect, doubles
 from discreet.report.drawn.pictures import bars
 from discreet.report.drawn.svg import Axis, area, bottom_axis, box, curve, line, responsive
 from discreet.report.markup import Html, element, joined, paragraphs, table
@@ -190,10 +191,7 @@ def _each_column(release: Release, subject: Subject, posterior: Any) -> Html:  #
 def _mixed_quantile(middle: Floats, spread: Floats, q: float) -> float:
     """Bisect the average of Φ((x − middle)/spread) = q."""
     low, high = float((middle - 9 * spread).min()), float((middle + 9 * spread).max())
-    for _ in range(50):
-        x = (low + high) / 2
-        low, high = (x, high) if ndtr((x - middle) / spread).mean() < q else (low, x)
-    return high
+    return bisect(lambda x: ndtr((x - middle) / spread).mean() >= q, low, high, doubles, turns=50)
 
 
 def _given_features(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.numerics.search import bisect, doubles
 from discreet.privacy.arithmetic.ball import ball
 from discreet.sampling import ideal
 from discreet.sampling.lazy import Lazy, Real, Tape, positive
@@ -55,11 +56,9 @@ def flat(alpha: Sequence[Fraction], lower: Fraction) -> Flat:
 
 def _mode(powers: Sequence[float], lower: float) -> list[float]:
     """Return a guess of the mode: max(lower, τk_i) with Σ = 1."""
-    low, high = 0.0, 1 / max(*powers, 1e-9)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if sum(max(lower, middle * k) for k in powers) < 1 else (low, middle)
-    return [max(lower, low * k) for k in powers]
+    most = 1 / max(*powers, 1e-9)
+    tau = bisect(lambda t: sum(max(lower, t * k) for k in powers) < 1, most, 0.0, doubles, turns=_HALVINGS)
+    return [max(lower, tau * k) for k in powers]
 
 
 def from_flat(tape: Tape, law: Flat) -> list[Real]:

@@ -15,6 +15,7 @@ import numpy as np
 from flint import arb
 from scipy import special
 
+from discreet.numerics.search import bisect, doubles
 from discreet.privacy.arithmetic.ball import ball
 from discreet.sampling import ideal
 from discreet.sampling.lazy import Lazy, Real, Tape, positive
@@ -56,13 +57,12 @@ def independent(alpha: Sequence[Fraction], lower: Fraction) -> Independent | Non
     if power <= 0:
         return None
     others = [float(a) for i, a in enumerate(alpha) if i != last]
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        rate = float(power) / (1 - middle) if middle < 1 else float("inf")
-        expected = sum(_expected(a, rate, float(lower)) for a in others)
-        low, high = (middle, high) if expected > middle else (low, middle)
-    place = min(Fraction(low), 1 - lower)
+
+    def exceeded(total: float) -> bool:
+        rate = float(power) / (1 - total)
+        return sum(_expected(a, rate, float(lower)) for a in others) > total
+
+    place = min(Fraction(bisect(exceeded, 1.0, 0.0, doubles, turns=_HALVINGS)), 1 - lower)
     return Independent(tuple(alpha), lower, last, place, power / (1 - place))
 
 

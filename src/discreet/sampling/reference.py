@@ -13,41 +13,18 @@ import numpy as np
 from flint import arb
 from scipy import special
 
+from discreet.numerics.search import greatest_near
 from discreet.privacy.arithmetic.ball import ball, precision
 from discreet.sampling.lazy import Tape, Uniform, positive
 from discreet.sampling.truncated import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.sampling.source import Source
 
 HALF = Fraction(1, 2)
 _LARGE_SHAPE = 10**5
-
-
-def invert(exceeds: Callable[[int], bool], guess: int, least: int | None, most: int | None) -> int:
-    """Return the largest k such that U exceeds edge k; it exceeds edge `least` but not edge `most` + 1.
-
-    Gallops from the guess in steps 1, 2, 4, …, then bisects.
-    """
-    low, high = least, None if most is None else most + 1
-    at, step = guess, 1
-    while low is None or high is None or high - low > 1:
-        if low is not None:
-            at = max(at, low + 1)
-        if high is not None:
-            at = min(at, high - 1)
-        if exceeds(at):
-            low, at = at, at + step
-        else:
-            high, at = at, at - step
-        step *= 2
-        if low is not None and high is not None and not low < at < high:
-            at = (low + high) // 2
-    return low
 
 
 def beta(source: Source, a: Fraction, b: Fraction, size: int, bits: int) -> NDArray[np.float64]:
@@ -69,7 +46,9 @@ def truncated_beta_cell(u: Uniform, w: Window, bits: int) -> int:
             return bool(edge <= w.lower)
         return positive(lambda: _conditional(u(), w, edge))
 
-    return invert(exceeds, _guess(u, w, bits), math.floor(w.lower * 2**bits), math.ceil(w.upper * 2**bits))
+    return greatest_near(
+        exceeds, _guess(u, w, bits), math.floor(w.lower * 2**bits), math.ceil(w.upper * 2**bits)
+    )
 
 
 def _conditional(u: arb, w: Window, edge: Fraction) -> arb:
@@ -117,7 +96,7 @@ def _gamma(u: Uniform, shape: Fraction, rate: Fraction) -> float:
         return positive(lambda: u() - incomplete_gamma(shape, edge))
 
     guess = float(special.gammaincinv(float(shape), _float(u))) / float(rate)
-    k = invert(exceeds, _ordinal(min(max(guess, 2.0**-999), 2.0**999)), least, most)
+    k = greatest_near(exceeds, _ordinal(min(max(guess, 2.0**-999), 2.0**999)), least, most)
     return 0.0 if k == least else _value(k)
 
 
@@ -150,7 +129,7 @@ def _normal(u: Uniform, mean: Fraction, variance: Fraction) -> int:
 
     z = float(special.ndtri(min(max(_float(u), 1e-300), 1 - 2.0**-53)))
     offset = Fraction(z) * Fraction(math.sqrt(variance))
-    return invert(exceeds, round(mean + offset), None, None)
+    return greatest_near(exceeds, round(mean + offset), None, None)
 
 
 def _phi(z: arb) -> arb:

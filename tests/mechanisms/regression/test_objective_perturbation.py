@@ -22,8 +22,8 @@ from discreet.mechanisms.regression.samplers.certified_minimum import (
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
-from discreet.models.newton import descend, inverted
 from discreet.models.regression_records import Records
+from discreet.numerics.newton import descend, inverted
 from discreet.posteriors.regression.coverage import expected, records_behind
 from discreet.posteriors.regression.coverage import imagined as imagined_fit
 from discreet.posteriors.regression.perturbed_fit import reading

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from discreet.numerics.search import bisect, bracket, integers
 from discreet.privacy.accounting.composition import compose_counted
 from discreet.privacy.arithmetic.ball import round_down
 from discreet.privacy.guarantee import Guarantee, NotProved, Unreachable
@@ -49,11 +50,7 @@ class Plan:
 
     def longest(self, fits: Callable[[Guarantee], bool]) -> int:
         """Most steps, up to the planned ones, whose promise fits; 0 when not even one does."""
-        low, high = 0, self.steps + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if fits(self.after(middle)) else (low, middle)
-        return low
+        return bisect(lambda steps: fits(self.after(steps)), self.steps + 1, 0, integers)
 
 
 def calibrate(kernel: Kernel, *, steps: int, target: Guarantee, chains: int = 4) -> Kernel:
@@ -65,20 +62,15 @@ def calibrate(kernel: Kernel, *, steps: int, target: Guarantee, chains: int = 4)
         except NotProved:  # a kernel that promises nothing when so cold
             return False
 
-    low, high = 0.0, 1.0
-    while not meets(high):
-        low, high = high, high * 4
-        if high > HOTTEST:
-            raise Unreachable(f"no temperature up to 2⁶⁰ brings {steps} steps of {chains} chains to {target}")
-    while high - low > high * 2.0 ** -(BITS - 1):
-        middle = _rounded((low + high) / 2)
-        if not low < middle < high:
-            break
-        low, high = (low, middle) if meets(middle) else (middle, high)
-    return kernel.at(high)
+    found = bracket(meets, 0.0, 1.0, lambda x: 4 * x, lambda x: x >= HOTTEST)
+    if found is None:
+        raise Unreachable(f"no temperature up to 2⁶⁰ brings {steps} steps of {chains} chains to {target}")
+    return kernel.at(bisect(meets, *found, _between))
 
 
-def _rounded(x: float) -> float:
-    """Round up to few significant bits, so that parameters stay short."""
-    down = round_down(x, BITS)
-    return down if down == x else down + math.ldexp(1.0, math.frexp(down)[1] - BITS)
+def _between(low: float, high: float) -> float | None:
+    """Round the middle up to few significant bits, so that parameters stay short."""
+    middle = (low + high) / 2
+    down = round_down(middle, BITS)
+    up = down if down == middle else down + math.ldexp(1.0, math.frexp(down)[1] - BITS)
+    return up if high - low > high * 2.0 ** -(BITS - 1) and low < up < high else None

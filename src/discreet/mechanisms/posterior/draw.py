@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 from discreet.families.family import Family, public_size, table_size
 from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
 from discreet.mechanisms.posterior.by_model import refuse_namesakes
+from discreet.numerics.search import bisect, bracket, integers
 from discreet.privacy.accounting.composition import compose
 from discreet.privacy.arithmetic.ball import Exact, PrecisionError
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation, Unreachable
@@ -156,11 +157,9 @@ def largest_knob(
     if holds(1.0):
         return 1.0
     exponent = _exponent(holds, target, knob)
-    low, high = 2 ** (bits - 1), 2**bits
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(math.ldexp(middle, exponent + 1 - bits)) else (low, middle)
-    return math.ldexp(low, exponent + 1 - bits)
+    unit = exponent + 1 - bits
+    found = bisect(lambda k: holds(math.ldexp(k, unit)), 2**bits, 2 ** (bits - 1), integers)
+    return math.ldexp(found, unit)
 
 
 @singledispatch
@@ -177,17 +176,14 @@ def _meets_approx_dp(target: ApproxDP, worst: WorstCase) -> bool:
 
 def _exponent(holds: Callable[[float], bool], target: Guarantee, knob: str) -> int:
     """Largest k < 0 whose 2^k meets the target: gallop down, then bisect."""
-    low, high = -1, 0
-    while not holds(math.ldexp(1.0, low)):
-        if low == LEAST_EXPONENT:
-            raise Unreachable(
-                f"{knob} underflows to 0 before one draw meets {target}; ask for a weaker target"
-            )
-        low, high = max(2 * low, LEAST_EXPONENT), low
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(math.ldexp(1.0, middle)) else (low, middle)
-    return low
+
+    def at(k: int) -> bool:
+        return holds(math.ldexp(1.0, k))
+
+    found = bracket(at, 0, -1, lambda k: max(2 * k, LEAST_EXPONENT), lambda k: k == LEAST_EXPONENT)
+    if found is None:
+        raise Unreachable(f"{knob} underflows to 0 before one draw meets {target}; ask for a weaker target")
+    return bisect(at, *found, integers)
 
 
 def refuse_hopeless(worst: WorstCase, target: Guarantee) -> None:

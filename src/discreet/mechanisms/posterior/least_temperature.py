@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from discreet.numerics.search import bisect, integers
 from discreet.privacy.arithmetic.ball import largest
 
 if TYPE_CHECKING:
@@ -38,7 +39,4 @@ def least_temperature(holds: Callable[[float], bool], simple: float) -> float:
     low, high = math.floor(simple / 2 / unit) - 1, math.ceil(simple / unit)
     while not holds(high * unit):  # the last rounding of simple itself
         high += 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle * unit) else (middle, high)
-    return high * unit
+    return bisect(lambda k: holds(k * unit), low, high, integers) * unit

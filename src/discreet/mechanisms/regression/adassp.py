@@ -17,6 +17,7 @@ from discreet.mechanisms.checks import integers, positive
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.noise.gaussian import FINEST, Gaussian
 from discreet.mechanisms.noise.laplace import default_grid
+from discreet.numerics.search import greatest_near
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.privacy.kinds import GaussianDP
 from discreet.sampling.source import SYSTEM
@@ -149,17 +150,8 @@ def _square(packed: NDArray[np.int64], side: int) -> NDArray[np.int64]:
 def least_eigenvalue(matrix: NDArray[np.int64]) -> int:
     """Return the largest integer below λ_min, at least 0, proved by exact elimination, not by doubles."""
     exact: list[list[int]] = matrix.tolist()
-    guess, width = int(np.linalg.eigvalsh(matrix.astype(np.float64))[0]), 1
-    low = max(0, guess)
-    while low > 0 and not _definite(exact, low):
-        low, width = max(0, low - width), 2 * width
-    high = low + max(1, width)
-    while _definite(exact, high):
-        low, high = high, high + 2 * (high - low)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _definite(exact, middle) else (low, middle)
-    return low
+    guess = int(np.linalg.eigvalsh(matrix.astype(np.float64))[0])
+    return greatest_near(lambda shift: _definite(exact, shift), guess, 0, None)
 
 
 def _definite(matrix: list[list[int]], shift: int) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.mechanisms.calibration import largest_budget
 from discreet.mechanisms.posterior.draw import KNOB_BITS
+from discreet.numerics.search import bisect, integers
 from discreet.privacy.arithmetic.ball import round_down
 from discreet.privacy.guarantee import NotProved, Unreachable
 from discreet.privacy.kinds import GaussianDP
@@ -52,11 +53,11 @@ def largest_knob(at: Callable[[float], Mechanism], target: Guarantee) -> float:
     power = next((k for k in exponents if holds(math.ldexp(1.0, -k))), None)
     if power is None:
         raise Unreachable(f"records would count less than 2^-{FEWEST}, and {target} is still not met")
-    low, high = 2**KNOB_BITS, 2 ** (KNOB_BITS + 1)
-    while power and high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(math.ldexp(middle, -KNOB_BITS - power)) else (low, middle)
-    return math.ldexp(low, -KNOB_BITS - power)
+    if not power:
+        return 1.0
+    unit = -KNOB_BITS - power
+    found = bisect(lambda k: holds(math.ldexp(k, unit)), 2 ** (KNOB_BITS + 1), 2**KNOB_BITS, integers)
+    return math.ldexp(found, unit)
 
 
 def least_strength(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import singledispatch
-from math import expm1, inf, sqrt
+from math import expm1, inf
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from discreet.families.family import double_above
 from discreet.models.margin_losses import Logistic, MarginLoss
+from discreet.numerics.search import bisect, ratios
 from discreet.privacy.arithmetic.ball import Exact, largest, round_down
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation, Unreachable
 from discreet.privacy.kinds import ApproxDP, GaussianDP
@@ -142,11 +143,9 @@ def _approximated_logistic(
     if holds(best):
         return best
     mu = round_down(top * KEPT**2, BITS)
-    low, high = floor, double_above(4 * model.bound_square / at(mu, 1.0, target.loss).profile.objective)
-    while high > low * FINER:
-        middle = sqrt(low * high)
-        low, high = (low, middle) if holds(at(mu, middle, target.loss)) else (middle, high)
-    return at(mu, max(high, floor), target.loss)
+    most = double_above(4 * model.bound_square / at(mu, 1.0, target.loss).profile.objective)
+    strength = bisect(lambda s: holds(at(mu, s, target.loss)), floor, most, ratios(FINER))
+    return at(mu, max(strength, floor), target.loss)
 
 
 def _largest_mu(epsilon: Exact, delta: Exact) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.mechanisms.checks import exact, finite, non_empty, positive
+from discreet.numerics.search import bisect, integers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,8 +117,5 @@ class SortedSample:
 
     def distance_to_reach(self, bound: int) -> int:
         """Least k with A_k > bound, or n + 1: one record moves it by at most 1, for A_k(x) ≤ A_{k+1}(x')."""
-        low, high = -1, self.size + 1  # A_low ≤ bound < A_high by convention
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.reach(middle) > bound else (middle, high)
-        return high
+        # by convention A_{−1} ≤ bound < A_{n+1}
+        return bisect(lambda k: self.reach(k) > bound, -1, self.size + 1, integers)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from discreet.numerics.search import bisect, doubles
+
 if TYPE_CHECKING:
     from discreet.families.family import Floats
 
@@ -86,8 +88,4 @@ def warmer(value: Floats, most: float) -> float:
     half = value.size / 2
     if left(most) >= half:
         return most
-    low, high = 0.0, most
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if left(middle) >= half else (low, middle)
-    return high
+    return bisect(lambda step: left(step) < half, 0.0, most, doubles, turns=50)

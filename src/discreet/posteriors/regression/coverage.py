@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from scipy.special import ndtri
 
-from discreet.models.newton import descend
+from discreet.numerics.newton import descend
 from discreet.posteriors.regression.perturbed_fit_moments import Tilt, moments, symmetric_noise
 from discreet.posteriors.regression.public_designs import DESIGNS
 from discreet.posteriors.regression.standard_design import shape_at

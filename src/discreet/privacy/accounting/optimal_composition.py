@@ -21,6 +21,7 @@ import numpy as np
 from flint import arb, ctx
 from scipy.special import log_ndtr, ndtr
 
+from discreet.numerics.search import bisect, integers
 from discreet.privacy.accounting.conversions import above, gaussian_delta, least_epsilon
 from discreet.privacy.arithmetic.ball import ball, ceiling, precision
 from discreet.privacy.arithmetic.curves import downward, upward
@@ -118,14 +119,14 @@ def _equal_epsilon(loss: Exact, k: int, delta: Exact) -> float:
     """ε' = ln((P(i ≥ j) − δ)/Q(i ≥ j)) at the least j with δ((2j − k)ε) ≤ δ."""
     if _equal_delta(loss, k, 0) <= delta:
         return 0.0
-    low, high = k // 2, k
-    while high - low > 1:
-        middle = (low + high) // 2
-        proved = _equal_delta(loss, k, max(Fraction(0), (2 * middle - k) * Fraction(loss))) <= delta
-        low, high = (low, middle) if proved else (middle, high)
+
+    def proved(j: int) -> bool:
+        return _equal_delta(loss, k, max(Fraction(0), (2 * j - k) * Fraction(loss))) <= delta
+
+    least = bisect(proved, k // 2, k, integers)
 
     def value() -> arb:
-        p, q = _tails(loss, k, int(ctx.prec))[k - high]
+        p, q = _tails(loss, k, int(ctx.prec))[k - least]
         return ((p - ball(delta)) / q).log()
 
     epsilon, step = max(LEAST, above(value)), 2 * UNIT

@@ -6,10 +6,12 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 from flint import arb
 
+from discreet.numerics.search import bisect, doubles
 from discreet.privacy.accounting.conversions import above, renyi_delta, renyi_epsilon
 from discreet.privacy.accounting.optimal_composition import optimal_delta, optimal_epsilon
 from discreet.privacy.arithmetic.ball import ball, floor, precision
@@ -121,14 +123,11 @@ class Core:
 
     def shared_delta(self, epsilon: Exact) -> float:
         """Least δ, to 2^-40 relative, whose evenly shared ε is within ε; 1 when none is."""
-        failing, proved = -1074.0, 0.0  # logarithms to base 2
-        while proved - failing > 2.0**-40:
-            middle = (failing + proved) / 2
-            if self.shared(math.exp2(middle)) <= epsilon:
-                proved = middle
-            else:
-                failing = middle
-        return math.exp2(proved)
+
+        def proved(power: float) -> bool:
+            return self.shared(math.exp2(power)) <= epsilon
+
+        return math.exp2(bisect(proved, -1074.0, 0.0, partial(doubles, width=2.0**-40)))
 
     def pure_losses(self) -> tuple[Losses, Exact] | None:
         """Losses ε_i and Σμ² when every part is pure or Gaussian; None otherwise."""

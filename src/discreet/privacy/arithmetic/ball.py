@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx, fmpq
 
+from discreet.numerics.search import bisect, integers
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -92,14 +94,8 @@ def largest(holds: Callable[[float], bool], upper: float, *, bits: int = 53) -> 
     """
     if holds(upper):
         return round_down(upper, bits)
-    lo, hi = 0, _to_ordinal(upper)
-    while hi - lo > 1:
-        mid = (lo + hi) // 2
-        if holds(_from_ordinal(mid)):
-            lo = mid
-        else:
-            hi = mid
-    return round_down(_from_ordinal(lo), bits)
+    found = bisect(lambda k: holds(_from_ordinal(k)), _to_ordinal(upper), 0, integers)
+    return round_down(_from_ordinal(found), bits)
 
 
 def round_down(x: float, bits: int) -> float:

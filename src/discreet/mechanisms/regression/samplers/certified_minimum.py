@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb, arb_mat
 
 from discreet.models.margin_losses import ClippedPoisson, Logistic, MarginLoss
-from discreet.models.newton import descend, inverted
+from discreet.numerics.newton import descend, inverted
 from discreet.privacy.arithmetic.ball import ball, ceiling, precision
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from discreet.mechanisms.regression.samplers.radial_envelope import (
     tilt,
 )
 from discreet.mechanisms.regression.samplers.tilted_potential import BLOCK, Tilted, blocks
+from discreet.numerics.search import bisect, bracket, doubles
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
@@ -49,18 +50,13 @@ class Ball:
         if not 0 < radius < math.inf:
             raise ValueError(f"the radius must be positive and finite, got {radius}")
 
-        def outside(more: float) -> bool:
+        def fits(more: float) -> bool:
             tilted = Tilted.plain(potential, more)
             spread = np.trace(np.linalg.inv(tilted.hessian(tilted.anchor)))
-            return float(tilted.anchor @ tilted.anchor + spread) > radius**2
+            return not float(tilted.anchor @ tilted.anchor + spread) > radius**2
 
-        low, high = 0.0, 0.0
-        while outside(high):
-            low, high = high, max(4 * high, float(potential.strength))
-        for _ in range(8 if high else 0):
-            middle = (low + high) / 2
-            low, high = (middle, high) if outside(middle) else (low, middle)
-        return cls(radius, high)
+        ends = bracket(fits, 0.0, 0.0, lambda x: max(4 * x, float(potential.strength)), math.isinf)
+        return cls(radius, bisect(fits, *(ends or (0.0, 0.0)), doubles, turns=8))
 
     def exponent(self, w: Floats) -> Floats:
         """(λ/2)(R² − ‖w‖²) inside, ∞ outside."""

@@ -9,7 +9,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.models.margin_losses import Floats
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 STEPS = 100  # far more than are ever taken
 SHORTEST = 2.0**-50  # of a step: a loss may bend within a millionth of the way to where it is flat
