@@ -32,6 +32,7 @@ FEW = 64  # events up to which the logarithm of a factorial loses nothing
 FAR = 9.5  # deviations that hold all but 2e-21 of a normal law
 FINE = 24.0  # levels to a deviation from which a sum over cells is an integral, to 1e-7 of a deviation
 STEEP = 20.0  # a tilt by e^{20} a level leaves nothing but an end
+STEEPEST = 600.0  # a density that falls by e^{600} a level is 0 beyond the first
 
 
 @dataclass(frozen=True)
@@ -187,21 +188,21 @@ class Measurement(RecordLaw):
         return log_levels(mass, first, z)
 
     def _smooth(self, z: Complexes, m: Floats) -> Complexes:
-        """∫ e^{zy} f(y) dy between the ends, and what the lattice adds [Euler, Maclaurin].
+        """∫ e^{zy} f(y) dy between the ends, and what the lattice adds there.
 
-        Σ_i e^{zi} ∫_{i−½}^{i+½} f = (sinh ½z/½z)·∫ e^{zy} f dy + Q(z)·[e^{zy} f], with
-        Q = (½z/sinh ½z − sinh ½z/½z)/z: exact where f is constant at the ends.
+        Σ_i e^{zi} ∫_{i−½}^{i+½} f = S(z)·∫ e^{zy} f dy + [Q(z, λ) e^{zy} f] with λ = f'/f at an end, S and Q
+        as `_at_end` has them: exact where f is an exponential about the ends, and far off it is one.
         """
         s, m = self._deviation, m[:, None]
         steep = np.abs(z[:, :1].real) > STEEP
         y = np.where(steep, 1j * z.imag + STEEP * np.sign(z.real), z)
         centre = m + s**2 * y[:, :1].real
         edges = (0.5, self.width - 0.5)
-        inside = (edges[0] < centre) & (centre < edges[1])
+        inside = (edges[0] < centre) & (centre <= edges[1])  # as the tails below have it
         whole = np.where(inside, m * y + s**2 * y**2 / 2, -np.inf)
         powers = [y * e - ((e - m) / s) ** 2 / 2 - np.log(s * np.sqrt(2 * np.pi)) for e in edges]
         top = np.max([np.broadcast_to(p.real, y.shape) for p in (whole, *powers)], axis=0)
-        ratio, bend = _cells(y)
+        ratio = _cell(y)
         total = (
             np.where(inside, np.exp(np.where(inside, whole, 0.0) - np.where(inside, top, 0.0)), 0.0) * ratio
         )
@@ -209,18 +210,33 @@ class Measurement(RecordLaw):
             u = (e - centre) / s - 1j * s * y.imag
             right = u.real >= 0
             tail = s * np.sqrt(np.pi / 2) * wofz(1j * np.where(right, u, -u) / np.sqrt(2))
+            bend = _at_end(y, np.clip((m - e) / s**2, -STEEPEST, STEEPEST))
             total += np.exp(power - top) * (np.where(right, side, -side) * tail * ratio - side * bend)
         with np.errstate(divide="ignore"):
             found = top + np.log(total)
         return np.asarray(np.where(steep, -np.inf, found))
 
 
-def _cells(z: Complexes) -> tuple[Complexes, Complexes]:
-    """(sinh ½z/½z, Q(z)), by series where z is small."""
+def _cell(z: Complexes) -> Complexes:
+    """S(z) = sinh ½z/½z, by series where z is small."""
     small = np.abs(z) < 1e-2
-    safe = np.where(small, 1.0, z)
-    ratio = np.where(small, 1 + z**2 / 24 + z**4 / 1920, 2 * np.sinh(safe / 2) / safe)
-    return ratio, np.where(small, -z / 12 + z**3 / 1440, (1 / ratio - ratio) / safe)
+    large = 2 * np.sinh(z / 2) / np.where(small, 1.0, z)
+    return np.asarray(np.where(small, 1 + z**2 / 24 + z**4 / 1920, large))
+
+
+def _at_end(z: Complexes, slope: Floats) -> Complexes:
+    """Q(z, λ) = (S(λ)/S(a) − S(z))/a, a = z + λ; by series where a is small.
+
+    e^{z·round(y)} = e^{zy}·Σ_k c_k e^{2πiky} with c_k = (−1)^k·2 sinh ½z/(z + 2πik), so that an end adds
+    Σ_{k≠0} 2 sinh ½z/((z + 2πik)(a + 2πik)) [Mittag-Leffler's series of coth].
+    """
+    a, level = z + slope, _cell(slope.astype(np.complex128))
+    near, gentle = np.abs(a) < 1e-3, np.abs(slope) < 1e-2
+    safe = np.where(gentle, 1.0, slope)
+    first = np.where(gentle, slope / 12 + slope**3 / 480, (np.cosh(slope / 2) - level) / safe)
+    second = np.where(gentle, 1 / 12 + slope**2 / 160, level / 4 - 2 * first / safe)
+    series = first - a * (level / 24 + second / 2)
+    return np.asarray(np.where(near, series, (level / _cell(a) - _cell(z)) / np.where(near, 1.0, a)))
 
 
 def _log_between(a: Floats, b: Floats) -> Floats:

@@ -23,6 +23,8 @@ CLOSE = 1e-4  # nats that the cubic may miss at the top; e^{depth/2} times that 
 STEEP = 8.0  # nats between nodes from which an interval is cut in four
 GROWTH = 3.0
 ROUNDS = 60
+LIGHT = 1e-7  # share of the posterior below which an interval is not cut
+MOST = 2**15  # nodes
 
 
 def tabulate(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> tuple[Floats, Floats]:
@@ -38,6 +40,8 @@ def tabulate(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> tupl
         more, settled = _wanted(x, total, fine)
         if not more.size:
             return _cropped(x, seen, total)
+        if more.size > MOST:
+            break
         found = log(more)
         misses = np.abs(_cubic(x, total, more) - found - log_prior(prior, more))
         x, seen, fine = _merged((x, seen, fine | settled), more, found, misses < _allowed(more, x, total))
@@ -58,6 +62,8 @@ def _wanted(x: Floats, total: Floats, fine: NDArray[np.bool_]) -> tuple[Floats, 
     kept = total > total.max() - KEPT
     matters = kept[1:] | kept[:-1]
     thin = np.diff(x) <= 1e-13 * np.maximum(np.abs(x[1:]), np.abs(x[:-1]))  # no double lies between
+    mass = np.diff(x) * np.exp(np.maximum(total[1:], total[:-1]) - total.max())
+    thin |= mass < LIGHT * mass.sum()  # a likelihood that steps there, by rounding, moves no quantile
     open_ = matters & ~fine & ~thin
     left, width = x[:-1][open_], np.diff(x)[open_]
     steep = np.abs(np.diff(total))[open_] > STEEP
