@@ -99,6 +99,6 @@ def _one_draw(mechanism: Mechanism, knob: str, question: Question) -> Answer:
     return Answer(mechanism.name, knob, released, _table(private.sample(DRAWS)))
 
 
-def _table(draws: Any) -> Floats:  # noqa: ANN401 - (draws,) for one probability, (draws, d) for several
+def _table(draws: object) -> Floats:
     array: Floats = np.asarray(draws, dtype=np.float64)
     return array.reshape(len(array), -1)

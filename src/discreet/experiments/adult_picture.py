@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import gaussian_kde
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from matplotlib.axes import Axes
 
     from discreet.experiments.adult import Answer, Question
     from discreet.families.family import Floats
@@ -39,7 +41,7 @@ def draw(both: list[tuple[Question, list[Answer]]], path: Path) -> Path:
     return path
 
 
-def _densities(axes: Any, question: Question, found: list[Answer]) -> None:  # noqa: ANN401 - matplotlib's
+def _densities(axes: Axes, question: Question, found: list[Answer]) -> None:
     truth = question.model.update(question.statistic, question.n)
     spread = max(answer.draws.std() for answer in found)
     x = np.linspace(truth.mean() - 5 * spread, truth.mean() + 4 * spread, 600)
@@ -59,7 +61,7 @@ def _density(answer: Answer, x: Floats) -> Floats:
     return density
 
 
-def _intervals(axes: Any, question: Question, found: list[Answer]) -> None:  # noqa: ANN401
+def _intervals(axes: Axes, question: Question, found: list[Answer]) -> None:
     truth = question.model.update(question.statistic, question.n)
     rows = np.arange(len(question.labels))
     laws = [

@@ -65,7 +65,7 @@ def bits(random_state: int | Source | None) -> Source:
 
 
 # ── columns ─────────────────────────────────────────────────────────────────────────────────────────────
-def read_columns(estimator: Any, X: ArrayLike, relation: Relation | None, *, reset: bool) -> Floats:  # noqa: ANN401
+def read_columns(estimator: object, X: ArrayLike, relation: Relation | None, *, reset: bool) -> Floats:
     """Check shape, type and names and no value: an error about a value would tell of one record.
 
     What scikit-learn would quote rows or their number for is refused before it looks. With n private a table
@@ -81,7 +81,7 @@ def read_columns(estimator: Any, X: ArrayLike, relation: Relation | None, *, res
     return checked
 
 
-def refuse_objects(X: Any) -> None:  # noqa: ANN401 - an array, a data frame, lists
+def refuse_objects(X: object) -> None:
     """Refuse columns that are no real numbers by their type alone; converting them would quote a value."""
     if hasattr(X, "toarray"):  # sparse: refused by scikit-learn's own words
         return
@@ -99,7 +99,7 @@ def refuse_objects(X: Any) -> None:  # noqa: ANN401 - an array, a data frame, li
         )
 
 
-def refuse_shapes(X: Any) -> None:  # noqa: ANN401
+def refuse_shapes(X: object) -> None:
     shape = X.shape if hasattr(X, "shape") else _array(X, "X").shape
     if len(shape) != 2:
         raise ValueError(
@@ -129,7 +129,7 @@ def refuse_texts(y: Any) -> None:  # noqa: ANN401
         raise TypeError("y must have a numeric type; a column of objects may hold anything")
 
 
-def _array(values: Any, name: str) -> Any:  # noqa: ANN401
+def _array(values: object, name: str) -> Any:  # noqa: ANN401
     try:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError):

@@ -18,7 +18,8 @@ from discreet.models.margin_losses import ClippedPoisson, Logistic, MarginLoss
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
+    from sklearn.utils import Tags
 
     from discreet.ledger import Ledger
     from discreet.models.margin_losses import Floats
@@ -34,7 +35,7 @@ class LossRegressor(RegressorMixin, PrivateRegression):  # type: ignore[misc]
     def _loss(self) -> MarginLoss:
         """φ(x·w, y), checked before anything is read."""
 
-    def _fit(self, x: Floats, y: Any, target: Guarantee, source: Source) -> None:  # noqa: ANN401
+    def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
         refuse_texts(y)
         scale = Scale.of(self.bounds, x.shape[1])
         model = GeneralizedLinear(**self._declared(scale), loss=self._loss())
@@ -77,7 +78,7 @@ class PoissonRegression(LossRegressor):
         delta: Exact | None = None,
         upper: Exact | None = None,
         norm: Exact | None = None,
-        bounds: Any = None,  # noqa: ANN401 - (lower, upper), each one number or one a column
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
         radius: Exact = 10,
         intercept: bool = True,
         mechanism: str = "objective_perturbation",
@@ -110,7 +111,7 @@ class PoissonRegression(LossRegressor):
             )
         return ClippedPoisson(self.upper)
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags
@@ -133,7 +134,7 @@ class GeneralizedLinearRegression(LossRegressor):
         delta: Exact | None = None,
         loss: MarginLoss | None = None,
         norm: Exact | None = None,
-        bounds: Any = None,  # noqa: ANN401 - (lower, upper), each one number or one a column
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
         radius: Exact = 10,
         intercept: bool = True,
         mechanism: str = "objective_perturbation",

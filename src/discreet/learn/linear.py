@@ -23,7 +23,7 @@ from discreet.privacy.kinds import PureDP
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from discreet.ledger import Ledger
     from discreet.models.margin_losses import Floats
@@ -57,7 +57,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         delta: Exact | None = None,
         answers: Sequence[float] | None = None,
         norm: Exact | None = None,
-        bounds: Any = None,  # noqa: ANN401 - (lower, upper), each one number or one a column
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
         radius: float | None = None,
         intercept: bool = True,
         noise: str | None = None,
@@ -81,7 +81,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     # ── fit ──
-    def _fit(self, x: Floats, y: Any, target: Guarantee, source: Source) -> None:  # noqa: ANN401
+    def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
         self._refuse_texts(y)
         scale, answers = Scale.of(self.bounds, x.shape[1]), self._answers()
         length = float(norm_of(self.norm, scale))

@@ -17,7 +17,7 @@ from discreet.models.generalized_linear import BayesianLogisticRegression
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from discreet.ledger import Ledger
     from discreet.models.margin_losses import Floats
@@ -49,7 +49,7 @@ class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[mi
         delta: Exact | None = None,
         classes: Sequence[Any] | None = None,
         norm: Exact | None = None,
-        bounds: Any = None,  # noqa: ANN401 - (lower, upper), each one number or one a column
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
         radius: Exact = 10,
         intercept: bool = True,
         mechanism: str = "objective_perturbation",
@@ -75,7 +75,7 @@ class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[mi
         self.random_state = random_state
 
     # ── fit ──
-    def _fit(self, x: Floats, y: Any, target: Guarantee, source: Source) -> None:  # noqa: ANN401
+    def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
         classes, scale = self._classes(), Scale.of(self.bounds, x.shape[1])
         models = self._models(classes, scale)
         posteriors = self._posteriors(models, scale, x, lambda: answers(y, classes), target, source)

@@ -21,7 +21,8 @@ from discreet.release.json import model_to_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
+    from sklearn.utils import Tags
 
     from discreet.models.margin_losses import Floats
     from discreet.privacy.guarantee import Guarantee
@@ -67,7 +68,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         return self
 
     @abstractmethod
-    def _fit(self, x: Floats, y: Any, target: Guarantee, source: Source) -> None:  # noqa: ANN401
+    def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
         """Calibrate, pay, draw, read; sets what ends in an underscore."""
 
     def _paid(
@@ -101,7 +102,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         return read_columns(self, X, None, reset=False)
 
     # ── scikit-learn's manners ──
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True  # a missing number counts as the middle of its column
         tags.non_deterministic = self.random_state is None

@@ -47,7 +47,7 @@ class LocalRelease:
 
 
 def release_observations(
-    data: Any,  # noqa: ANN401 - whatever holds rows: a path, a frame
+    data: object,
     mechanism: ProfileMechanism,
     *,
     column: str,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.ledger import Ledger
     from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
-    from discreet.privacy.guarantee import Guarantee
+    from discreet.privacy.guarantee import Guarantee, Relation
     from discreet.release.release import Release
     from discreet.sampling.source import Source
     from discreet.statistics.exact_value import Counted
@@ -83,7 +83,7 @@ def privatise_tiers(
     return release_once(ledger, receipt, statistic.read, draw, form)
 
 
-def _one_relation(model: Family, targets: Mapping[str, Guarantee]) -> Any:  # noqa: ANN401 - a Relation
+def _one_relation(model: Family, targets: Mapping[str, Guarantee]) -> Relation:
     relations = {target.relation for target in targets.values()}
     if len(relations) != 1:
         raise ValueError(

@@ -14,6 +14,8 @@ from discreet.models.count_model import CountModel
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import networkx as nx
+
 Edges = tuple[tuple[str, str], ...]
 MOST_CONFIGURATIONS = 4096  # of the parents of one node: beyond, hardly a row of its table would see a record
 
@@ -61,7 +63,7 @@ class BayesianNetwork(CountModel):
     def layout(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         return tuple((node, (*parents, node)) for node, parents in self.parents.items())
 
-    def to_networkx(self) -> Any:  # noqa: ANN401 - networkx has no types
+    def to_networkx(self) -> nx.DiGraph:
         """Return the graph as a networkx.DiGraph, for drawing and for graph algorithms."""
         try:
             import networkx as nx  # noqa: PLC0415 - an extra

@@ -136,7 +136,7 @@ def number_from_json(x: float | str) -> Exact:
 # ── values ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _encoded(value: Any) -> Any:  # noqa: ANN401
+def _encoded(value: object) -> Any:  # noqa: ANN401
     if value is None:
         return None
     if isinstance(value, int | float | Fraction):

@@ -28,6 +28,8 @@ from discreet.privacy.relation import Relation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import networkx as nx
+
     from discreet.privacy.arithmetic.ball import Exact
 
     Edge = tuple[int, int]
@@ -98,7 +100,7 @@ class ProfileGraph:
         edges = [(str(a), str(b)) for a, b in graph.edges]
         return cls.of(laws, edges, weights=weights, labels=labels)
 
-    def to_networkx(self) -> Any:  # noqa: ANN401
+    def to_networkx(self) -> nx.Graph:
         """Return the graph with `law` and `weight` at its nodes, for drawing and for graph algorithms."""
         try:
             import networkx as nx  # noqa: PLC0415 - an extra

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Self, final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +79,7 @@ class Relation:
         return self.value if self.graph is None else {"graph": self.graph, "about": self.about}
 
     @classmethod
-    def from_json(cls, data: Any) -> Relation:  # noqa: ANN401 - any JSON
+    def from_json(cls, data: object) -> Relation:
         """Read what to_json wrote; the bare word "profile" is of an unknown graph."""
         if isinstance(data, str):
             return Relation(data)

@@ -8,7 +8,6 @@ import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any
 
 from discreet.privacy.accounting.composition import Composition
 from discreet.privacy.arithmetic.curves import Points
@@ -53,7 +52,7 @@ def _decimal(exact: Fraction, context: Context) -> str:
     return f"{context.divide(Decimal(exact.numerator), Decimal(exact.denominator)).normalize():g}"
 
 
-def knob(value: Any) -> str:  # noqa: ANN401 - any JSON
+def knob(value: object) -> str:
     """Write an exact rational briefly; the certificate's JSON has every digit."""
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.ledger import Ledger
     from discreet.release.receipt import Receipt
     from discreet.release.release import Release
+    from discreet.report.ledger_view import LedgerView
 
 DRAWS = 1000  # in posterior.nc
 
@@ -98,7 +99,7 @@ def completed(made: Mapping[Path, Release], ledger: Ledger, place: Path, draws: 
             write_rest(release, folder, draws=draws, ledger_view=_view(ledger, receipt))
 
 
-def _view(ledger: Ledger, receipt: Receipt) -> Any:  # noqa: ANN401 - LedgerView, where the ledger answers
+def _view(ledger: Ledger, receipt: Receipt) -> LedgerView | None:
     from discreet.report import LedgerView  # noqa: PLC0415
 
     try:

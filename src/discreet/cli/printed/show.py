@@ -94,7 +94,7 @@ def dump(value: object) -> None:
     print(text)  # noqa: T201 - as say, but with its line breaks
 
 
-def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def _finite(value: object) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):

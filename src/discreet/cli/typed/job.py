@@ -104,7 +104,7 @@ def _load(path: Path) -> dict[str, Any]:
     return {name: _beside(path, value) if name in PATHS else value for name, value in written.items()}
 
 
-def _beside(job: Path, value: Any) -> Any:  # noqa: ANN401 - a path, a URL or an inline schema
+def _beside(job: Path, value: object) -> Any:  # noqa: ANN401 - a path, a URL or an inline schema
     if not isinstance(value, str) or "://" in value:
         return value
     return str(job.parent / Path(value).expanduser())  # which an absolute path leaves as it is
@@ -129,7 +129,7 @@ def load_schema(path: str) -> Schema:
         raise ValueError(f"{path} is no schema: {error}; discreet schema init writes a template") from None
 
 
-def _floats(value: Any) -> Any:  # noqa: ANN401
+def _floats(value: object) -> Any:  # noqa: ANN401
     """Schemas hold plain numbers."""
     if isinstance(value, Fraction):
         return float(value)
@@ -152,7 +152,7 @@ def any_model_of(job: Job, schema: Schema) -> Family | CountModel | GeneralizedL
     return _built(registry.REGRESSIONS[name], {**job.prior, **_loss(job.prior.get("loss"))})
 
 
-def _loss(given: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the file holds
+def _loss(given: object) -> dict[str, Any]:
     """Build a loss by its name, with its constants: loss = { loss = "clipped_poisson", upper = 20 }."""
     if given is None:
         return {}
@@ -209,7 +209,7 @@ def model_of(job: Job, schema: Schema | None = None) -> Family:
         ) from None
 
 
-def _public(kind: Any) -> dict[str, Any]:  # noqa: ANN401 - any declared column
+def _public(kind: object) -> dict[str, Any]:
     """Return what a column's declaration says that a prior may need."""
     said = {name: getattr(kind, name) for name in ("lower", "upper", "size") if hasattr(kind, name)}
     return {**said, "upper": kind.max} if hasattr(kind, "max") else said

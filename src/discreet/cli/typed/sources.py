@@ -8,7 +8,11 @@ files as parquet.`/path`.
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ibis.expr import types as ir
+    from pyspark.sql import SparkSession
 
 SPARK, CONNECT = "spark://", "sc://"
 
@@ -22,12 +26,12 @@ def source_of(address: str, table: str | None) -> tuple[Any, str | None]:
     return spark_table(address, table), None
 
 
-def spark_table(address: str, table: str) -> Any:  # noqa: ANN401 - an Ibis table, untyped
+def spark_table(address: str, table: str) -> ir.Table:
     from discreet.tables.errors import guarded  # noqa: PLC0415 - loaded on use, not for --help
 
     session = guarded("connecting to Spark", lambda: _session(address))
 
-    def look() -> Any:  # noqa: ANN401
+    def look() -> ir.Table:
         import ibis  # noqa: PLC0415
 
         view = f"discreet_{uuid.uuid4().hex}"
@@ -37,7 +41,7 @@ def spark_table(address: str, table: str) -> Any:  # noqa: ANN401 - an Ibis tabl
     return guarded(f"opening the table {table!r} on Spark", look)
 
 
-def _session(address: str) -> Any:  # noqa: ANN401
+def _session(address: str) -> SparkSession:
     """Join or start a session that keeps its log to itself: the words of a failed task quote rows."""
     from pyspark.sql import SparkSession  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
 

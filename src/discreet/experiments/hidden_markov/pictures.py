@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from discreet.datasets.event_log import EventLog
     from discreet.experiments.hidden_markov.states import Found
 
@@ -117,7 +120,7 @@ def held_out(log: EventLog, rows: Sequence[Sequence[Any]], path: Path) -> Path:
     return finish(figure, path)
 
 
-def _curve(axes: Any, fits: Sequence[dict[str, Any]], ink: str, style: str, label: str) -> None:  # noqa: ANN401
+def _curve(axes: Axes, fits: Sequence[dict[str, Any]], ink: str, style: str, label: str) -> None:
     epsilons = sorted({float(fit["epsilon"]) for fit in fits})
     scores = ("log_likelihood_per_record", "lowest_chain", "highest_chain")
     each = [
@@ -134,7 +137,7 @@ def _curve(axes: Any, fits: Sequence[dict[str, Any]], ink: str, style: str, labe
     axes.fill_between(epsilons, low, high, color=ink, alpha=0.15, lw=0)
 
 
-def _agreement(axes: Any, fits: Sequence[dict[str, Any]], ink: str) -> None:  # noqa: ANN401
+def _agreement(axes: Axes, fits: Sequence[dict[str, Any]], ink: str) -> None:
     shares = [(float(fit["epsilon"]), float(fit["least_agreement"])) for fit in fits]
     if math.isinf(shares[0][0]):
         axes.axhline(float(np.mean([share for _, share in shares])), color=ink, lw=1.3)
@@ -146,7 +149,7 @@ def _agreement(axes: Any, fits: Sequence[dict[str, Any]], ink: str) -> None:  # 
     )
 
 
-def _saved(figure: Any, path: Path) -> Path:  # noqa: ANN401
+def _saved(figure: Figure, path: Path) -> Path:
     """Without the grid that `finish` draws: it would lie over the cells."""
     figure.savefig(path, dpi=110)
     return path

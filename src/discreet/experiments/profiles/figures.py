@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from discreet.privacy.profile_graph import ProfileGraph
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from matplotlib.axes import Axes
 
     from discreet.mechanisms.local.profile_categorical import Objective
 
@@ -202,7 +204,7 @@ def graph_picture(out: Path) -> tuple[Path, ...]:
     return (draw_graph(USAGE, out / "profile-graph.png"),)
 
 
-def _labelled(axes: Any, title: str, label: str) -> None:  # noqa: ANN401
+def _labelled(axes: Axes, title: str, label: str) -> None:
     axes.set(xlabel="ε", ylabel=label, xscale="log")
     axes.set_ylim(bottom=0)
     axes.set_title(title)

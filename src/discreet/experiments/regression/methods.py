@@ -116,7 +116,7 @@ def tempered(model: GeneralizedLinear, order: float, epsilon: float, n: int) -> 
     return OneRegressionSample(model, n=n, rho=largest(holds, 1.0, bits=24))
 
 
-def drawn_from(ready: Any) -> tuple[object, ...]:  # noqa: ANN401
+def drawn_from(ready: object) -> tuple[object, ...]:
     """Return ρ, m and K, or ρ on the ball: the law of a draw, whatever it is called; () for no draw."""
     if isinstance(ready, RegressionDraw):
         return ready.weight, ready.strength, LastIterate().run(ready).steps

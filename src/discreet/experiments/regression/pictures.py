@@ -12,6 +12,8 @@ from discreet.experiments.thesis.figure import finish, new_figure
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.axes import Axes
+
 MEASURES = ((7, "test error"), (8, "negative log-likelihood\na record (nats)"))
 MOST = 1.6  # what is far worse than guessing leaves the panel
 CHANCE = {7: 0.5, 8: float(np.log(2))}
@@ -55,7 +57,7 @@ def _said(rows: Rows) -> str:
     return f"mean over {seeds} seeds ± 2 standard errors; one record replaced, n public"
 
 
-def _panel(axes: Any, rows: Rows, column: int) -> None:  # noqa: ANN401 - matplotlib's
+def _panel(axes: Axes, rows: Rows, column: int) -> None:
     """Every method's curve, and what guessing gets."""
     for method, style in STYLES.items():
         mine = [row for row in rows if row[3] == method]

@@ -32,6 +32,8 @@ from discreet.privacy.kinds import RenyiDP
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.axes import Axes
+
     from discreet.families.family import Floats
     from discreet.mechanisms.posterior.draw import PosteriorDraw
 
@@ -156,7 +158,7 @@ def _figure(out: Path, name: str, quick: bool) -> tuple[Path, ...]:  # noqa: FBT
     return finish(figure, out / f"{name}.png"), numbers
 
 
-def _panel(axes: Any, setting: Setting, rows: list[tuple[Any, ...]]) -> None:  # noqa: ANN401 - matplotlib's
+def _panel(axes: Axes, setting: Setting, rows: list[tuple[Any, ...]]) -> None:
     x = [r[1] for r in rows]
     marks = [i for i, e in enumerate(x) if e in REFERENCE_EPSILONS]
     noisy = COLOURS["noisy statistics"]

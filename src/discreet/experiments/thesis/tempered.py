@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from matplotlib.axes import Axes
 
     from discreet.families.family import Floats
 
@@ -61,7 +63,7 @@ def figure_4_1(out: Path, seed: int, quick: bool) -> tuple[Path, ...]:  # noqa: 
     return finish(figure, out / "figure-4.1.png"), numbers
 
 
-def _exact(axes: Any, theta: Floats) -> None:  # noqa: ANN401 - matplotlib's
+def _exact(axes: Axes, theta: Floats) -> None:
     truth = np.exp(MODEL.update([SUCCESSES], N).log_density(theta))
     axes.fill_between(
         theta, truth, color=COLOURS["exact posterior"], alpha=0.15, lw=0, label="exact posterior"
@@ -70,7 +72,7 @@ def _exact(axes: Any, theta: Floats) -> None:  # noqa: ANN401 - matplotlib's
 
 
 def _tempered(
-    axes: Any,  # noqa: ANN401
+    axes: Axes,
     found: dict[str, OnePosteriorSample],
     theta: Floats,
     source: SeededSource,
@@ -93,7 +95,7 @@ def _tempered(
     axes.legend(frameon=False, fontsize=8.5, loc="upper right")
 
 
-def _noisy(axes: Any, theta: Floats, source: SeededSource, releases: int) -> None:  # noqa: ANN401
+def _noisy(axes: Axes, theta: Floats, source: SeededSource, releases: int) -> None:
     _exact(axes, theta)
     mechanism = NoisyStatistics.calibrate(MODEL, n=N, target=TARGET)
     colour = COLOURS["noisy statistics"]

@@ -10,7 +10,6 @@ import hashlib
 from dataclasses import fields, is_dataclass
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -19,12 +18,12 @@ class CheckpointError(ValueError):
     """The file cannot be used as asked; the message says why."""
 
 
-def fingerprint(thing: Any) -> str:  # noqa: ANN401 - any setting of a kernel
+def fingerprint(thing: object) -> str:
     """Return the same text in every process, and another for whatever computes differently."""
     return _told(thing, set())
 
 
-def _told(thing: Any, seen: set[int]) -> str:  # noqa: ANN401 - `seen`: functions told before, by identity
+def _told(thing: object, seen: set[int]) -> str:
     if is_dataclass(thing) and not isinstance(thing, type):
         inside = ",".join(f"{f.name}={_told(getattr(thing, f.name), seen)}" for f in fields(thing))
         return f"{type(thing).__name__}({inside})"
@@ -44,7 +43,7 @@ def _told(thing: Any, seen: set[int]) -> str:  # noqa: ANN401 - `seen`: function
     return _callable(thing, seen) if callable(thing) else _plain(thing)
 
 
-def _callable(thing: Any, seen: set[int]) -> str:  # noqa: ANN401
+def _callable(thing: object, seen: set[int]) -> str:
     if isinstance(thing, FunctionType):
         return _function(thing, seen)
     if isinstance(thing, MethodType):
@@ -81,7 +80,7 @@ def _code(code: CodeType, seen: set[int]) -> str:
     return hashlib.sha256(_told(parts, seen).encode()).hexdigest()
 
 
-def _plain(thing: Any) -> str:  # noqa: ANN401
+def _plain(thing: object) -> str:
     text = repr(thing)
     if isinstance(thing, ModuleType):
         return thing.__name__
@@ -90,7 +89,7 @@ def _plain(thing: Any) -> str:  # noqa: ANN401
     return text
 
 
-def _refusal(thing: Any) -> CheckpointError:  # noqa: ANN401
+def _refusal(thing: object) -> CheckpointError:
     return CheckpointError(
         f"a kernel that holds a {type(thing).__name__} cannot be told from one that holds another, so its "
         "file could be continued by the wrong one: give a function, numbers, arrays or a frozen dataclass in "

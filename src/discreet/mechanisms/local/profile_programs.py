@@ -12,6 +12,7 @@ from discreet.privacy.guarantee import Unreachable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from discreet.privacy.profile_graph import ProfileGraph
 
@@ -26,7 +27,9 @@ def laws(graph: ProfileGraph) -> Floats:
     return np.array([[float(p) for p in law] for law in graph.profiles])
 
 
-def solved(cost: Floats, upper: Any, limit: Floats, equal: Any, right: Any, bounds: Any) -> Floats:  # noqa: ANN401, PLR0917 - a program
+def solved(  # noqa: PLR0917
+    cost: Floats, upper: object, limit: Floats, equal: object, right: object, bounds: object
+) -> Floats:
     """Minimise cost·x with upper x ≤ limit and equal x = right."""
     found = linprog(
         cost,
@@ -44,7 +47,7 @@ def solved(cost: Floats, upper: Any, limit: Floats, equal: Any, right: Any, boun
     return answer
 
 
-def indistinguishable(graph: ProfileGraph, ratio: float) -> Any:  # noqa: ANN401
+def indistinguishable(graph: ProfileGraph, ratio: float) -> csr_array:
     """Rows q_i(y) − ratio·q_j(y) ≤ 0 over flat q (profile by profile), for every edge, both ways."""
     d, k = graph.values, len(graph.profiles)
     pairs = np.array(graph.edges, dtype=int).reshape(-1, 2)
@@ -74,7 +77,7 @@ def edge_rows(graph: ProfileGraph, ratio: float) -> tuple[Any, Any]:
     return rows, sparse.csr_array((rows.shape[0], 0))
 
 
-def sums(k: int, d: int) -> Any:  # noqa: ANN401
+def sums(k: int, d: int) -> csr_array:
     """Σ_y q_i(y) for each i."""
     return sparse.kron(sparse.eye_array(k), np.ones((1, d)), format="csr")
 
@@ -114,7 +117,7 @@ def nearest_outputs(graph: ProfileGraph, ratio: float) -> Floats:
 # ── programs over whole matrices: kd² variables A_i(x, y) ───────────────────────────────────────────
 
 
-def pushed(graph: ProfileGraph) -> Any:  # noqa: ANN401
+def pushed(graph: ProfileGraph) -> csr_array:
     """Map from all A_i(x, y) to all q_i(y) = Σ_x P_i(x)A_i(x, y)."""
     blocks = [sparse.kron(law[None, :], sparse.eye_array(graph.values)) for law in laws(graph)]
     return sparse.block_diag(blocks, format="csr")

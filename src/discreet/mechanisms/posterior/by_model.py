@@ -25,7 +25,7 @@ def namesake(model: object, kind: Any) -> Any:  # noqa: ANN401 - classes of MECH
 
 
 @namesake.register
-def _namesake_family(model: Family, kind: Any) -> Any:  # noqa: ANN401
+def _namesake_family(model: Family, kind: object) -> Any:  # noqa: ANN401
     del model
     return kind
 
@@ -40,7 +40,7 @@ def by_model(calibrate: C) -> C:
     """Hand a model of another kind to the namesake's calibrate, whose own options it then takes."""
 
     @wraps(calibrate)
-    def dispatched(cls: Any, model: Any, **given: Any) -> Any:  # noqa: ANN401
+    def dispatched(cls: object, model: object, **given: Any) -> Any:  # noqa: ANN401
         kind = namesake(model, cls)
         return calibrate(cls, model, **given) if kind is cls else kind.calibrate(model, **given)
 

@@ -90,7 +90,7 @@ class SampleAndAggregate(Mechanism):
         lower: Exact,
         upper: Exact,
         blocks: int | None = None,
-        example: Any = None,  # noqa: ANN401 - rows of any kind
+        example: object = None,
     ) -> Self:
         """Meet the target with ⌊√n⌋ blocks unless told: a median where δ > 0, else a clipped mean."""
         count = math.isqrt(whole(n, "the number of records")) if blocks is None else blocks

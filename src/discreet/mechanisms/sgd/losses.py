@@ -76,7 +76,7 @@ def clipped(value: tuple[ArrayLike, ArrayLike], loss: Loss) -> tuple[Floats, Flo
     return short, np.clip(answers, -loss.largest, loss.largest)
 
 
-def compiled(gradient: Any) -> bool:  # noqa: ANN401 - anything callable
+def compiled(gradient: object) -> bool:
     return hasattr(gradient, "py_func")
 
 
