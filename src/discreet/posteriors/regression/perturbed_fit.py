@@ -93,10 +93,16 @@ def caution(fit: PerturbedFit) -> str | None:
         return "how well these intervals hold was not simulated: the loss is declared code, not kept here"
     if found.coverage >= LEAST:
         return None
+    held = f"of 90 % intervals about {100 * found.coverage:.0f} % are expected to hold the weight"
+    if not found.from_noise:
+        return (
+            f"{held}, in imagined fits of as many records: weights as long as the prior's are far from "
+            "normal, without privacy as well, and no ε mends it; more records or, if public knowledge allows "
+            "it, a smaller radius do"
+        )
     return (
-        f"intervals rest on a simulation here: of 90 % intervals about {100 * found.coverage:.0f} % are "
-        "expected to hold the weight, in imagined fits with as much noise, so they are shown "
-        f"{found.widening:.2f} times as wide; more records, a larger ε or fewer columns mend it"
+        f"intervals rest on a simulation here: {held}, in imagined fits with as much noise, so they are "
+        f"shown {found.widening:.2f} times as wide; more records, a larger ε or fewer columns mend it"
     )
 
 
