@@ -23,7 +23,7 @@ from sizes import sized
 
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.posteriors.hidden_markov.chain import Chain, CountEmissions
+from discreet.posteriors.hidden_markov.chain import CountEmissions, StateChain
 from discreet.posteriors.hidden_markov.labels import agreement
 from discreet.posteriors.hidden_markov.noisy_counts import NoisyEmissions, noisy_data
 from discreet.posteriors.hidden_markov.starts import start, tournament
@@ -67,7 +67,7 @@ def rate(work, seconds=sized(2.0, 0.0)):
 
 
 def chain_of(emissions, path, z, seed=1):
-    return Chain.start(emissions, path, np.random.default_rng(seed), z)
+    return StateChain.start(emissions, path, np.random.default_rng(seed), z)
 
 
 # --- what people write ------------
@@ -233,7 +233,7 @@ def starts():
             levels, right = [], []
             for seed in range(many):
                 rng = np.random.default_rng(seed)
-                chain = Chain.start(fresh(), "ffbs", rng, start(rng, model, seen))
+                chain = StateChain.start(fresh(), "ffbs", rng, start(rng, model, seen))
                 if how == "best of sixteen":
                     tournament(chain, seen)
                 joint = [(chain.sweep(), chain.log_joint())[1] for _ in range(sweeps)]

@@ -21,7 +21,7 @@ from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import SimplexWalk
-from discreet.mcmc.running.plan import Plan, calibrate
+from discreet.mcmc.running.plan import ChainPlan, calibrate
 from discreet.mcmc.running.run import run
 from discreet.mcmc.target import SimplexTarget
 from discreet.privacy.kinds import ApproxDP
@@ -162,7 +162,7 @@ def whole_runs(*, quick: bool) -> None:
         kernel = calibrate(
             Barker(target=target, walk=SimplexWalk(0.15)), steps=length, target=ApproxDP(4, 1e-6)
         )
-        made = run(Plan(kernel, length), np.array([700, 300]), source=SeededSource(1)).summary()
+        made = run(ChainPlan(kernel, length), np.array([700, 300]), source=SeededSource(1)).summary()
         worst = max(entry["r_hat"] for entry in made.values())
         size = min(entry["ess"] for entry in made.values())
         print(f"{f'{length} steps':44s} {float(kernel.temperature):12.1f} {size:6.0f} {worst:9.3f}")

@@ -18,7 +18,7 @@ from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
 from discreet.posteriors.mixture.read import exact as exact_mixture
 from discreet.posteriors.mixture.read import fit as fit_mixture
-from discreet.posteriors.network.chain import Chain
+from discreet.posteriors.network.chain import NetworkChain
 from discreet.posteriors.network.queries import ancestral, cells_of, counts_of
 from discreet.posteriors.network.read import exact, fit, naive, noise_aware, posed, started
 from discreet.privacy.kinds import PureDP
@@ -122,7 +122,7 @@ def mixing():
         still = problem.noise._replace(reach=np.zeros(3, np.int64))
         rates = []
         for noise in (problem.noise, still):
-            chain = Chain.begin(replace(problem, noise=noise), started(problem, cells, n, 1), 1)
+            chain = NetworkChain.begin(replace(problem, noise=noise), started(problem, cells, n, 1), 1)
             sweeps = sized(max(100, min(4000, 4_000_000 // n)), 8)
             chain.advance(sweeps // 4)
             draws, began = np.empty((1, sweeps, TRIANGLE.size)), time.process_time()

@@ -168,6 +168,21 @@ def test_privatise_is_the_walk_and_nothing_else():
     assert [function.name for function in functions] == ["privatise"]
 
 
+# Both are public names, and the kernel's stands in the fingerprints of chains that were stopped
+TWO_CLASSES = {"Mixture": {"models/mixture.py", "mcmc/mixture.py"}}
+# Renamed next
+TWO_CLASSES["Plan"] = {"planning/__init__.py", "posteriors/normal/chains.py"}
+
+
+def test_a_class_name_means_one_thing():
+    homes: dict[str, set[str]] = {}
+    for path in SRC.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, set()).add(path.relative_to(SRC).as_posix())
+    assert {name: places for name, places in homes.items() if len(places) > 1} == TWO_CLASSES
+
+
 def test_no_function_is_called_underscore():
     """A traceback shows the name and nothing else."""
     for path in SRC.rglob("*.py"):

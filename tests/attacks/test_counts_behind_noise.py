@@ -14,7 +14,7 @@ from scipy.stats import chi2, kstest
 
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.posteriors.counts.dirichlet import counts_behind
-from discreet.posteriors.counts.nested_counts import NoisyTable, Problem, draw
+from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable, draw
 from discreet.posteriors.noise_law import KINDS, NoiseLaw
 
 DRAWS = 2000
@@ -92,7 +92,7 @@ def one_row(seed, believed=1.0):
     noisy += rng.integers(-8, 9, cells) * (rng.random() < 0.4)
     told = NoiseLaw(law.kind, believed * law.scale)
     table, most = NoisyTable(noisy[None], told, alpha), 8
-    problem = Problem((table,), float(alpha.sum()), n if public else None, most, each)
+    problem = NestedProblem((table,), float(alpha.sum()), n if public else None, most, each)
     totals, (counts,) = draw(problem, DRAWS, np.random.default_rng(1))
     assert (counts.sum(axis=2) == totals).all()
     logs = {}
@@ -129,7 +129,7 @@ def two_tables(seed):
         noisy += rng.integers(-3, 4, counts.shape) * (rng.random() < 0.4)
         tables.append(NoisyTable(noisy, law, alpha))
     most = n if public else 6
-    drawn, cells = draw(Problem(tuple(tables), alpha, n if public else None, most), DRAWS, rng)
+    drawn, cells = draw(NestedProblem(tuple(tables), alpha, n if public else None, most), DRAWS, rng)
     assert all((c.sum(axis=2) == drawn).all() for c in cells)
     logs = {}
     for pair in itertools.product(range(most + 1), repeat=2):

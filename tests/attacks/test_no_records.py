@@ -18,7 +18,7 @@ from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import SimplexWalk
-from discreet.mcmc.running.plan import Plan
+from discreet.mcmc.running.plan import ChainPlan
 from discreet.mcmc.running.run import run
 from discreet.mcmc.target import SimplexTarget
 from discreet.models.hidden_markov import HiddenMarkov
@@ -157,7 +157,7 @@ def test_kernels_walk_over_no_counts(kernel):
     private = replace(kernel, relation=ADD_REMOVE)
     steps = private.length or 3
     nothing = np.zeros(private.shape, dtype=np.int64).ravel()
-    walked = run(Plan(private, steps=steps), nothing, source=SeededSource(1))
+    walked = run(ChainPlan(private, steps=steps), nothing, source=SeededSource(1))
     assert walked.complete
 
 

@@ -122,7 +122,9 @@ def test_one_charge_id_is_one_release_whatever_releases(table, tmp_path, way, mo
     with Ledger.open(tmp_path / "b.db", dc.ApproxDP(20, 1e-3)) as ledger:
         first = way(table, ledger, "mine")
         assert way(table, ledger, "other") != first  # control: another charge is another draw
-    monkeypatch.setattr(after_charge, "kept", lambda *_: pytest.fail("private data were read again"))
+    monkeypatch.setattr(
+        after_charge, "guard_after_charge", lambda *_: pytest.fail("private data were read again")
+    )
     with Ledger.open(tmp_path / "b.db") as again:
         assert way(table, again, "mine") == first
         assert [e.kind for e in again.history()].count("computed") == 2

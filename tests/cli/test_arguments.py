@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.cli.printed.errors import plain
+from discreet.cli.printed.errors import reworded
 from discreet.cli.typed.arguments import (
     COUNTED,
     MECHANISMS,
@@ -83,5 +83,5 @@ def test_names_may_be_typed_with_hyphens():
 
 
 def test_rationals_are_shown_as_decimals_where_these_are_short():
-    assert plain("PureDP(Fraction(1, 10))\n  left") == "PureDP(0.1) left"
-    assert plain("PureDP(Fraction(1, 3))") == "PureDP(1/3)"
+    assert reworded("PureDP(Fraction(1, 10))\n  left") == "PureDP(0.1) left"
+    assert reworded("PureDP(Fraction(1, 3))") == "PureDP(1/3)"

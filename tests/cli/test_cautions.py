@@ -5,7 +5,7 @@ from types import SimpleNamespace as Posterior
 import pytest
 
 from discreet.cli.printed.cautions import cautions, read_as
-from discreet.cli.printed.errors import plain
+from discreet.cli.printed.errors import reworded
 
 
 def _release(reading="noise_aware", **said):
@@ -33,7 +33,8 @@ def test_cautions_are_repeated():
 
 
 def test_a_table_is_named_as_on_the_command_line():
-    assert plain("name one with table=…") == "name one with --table"
+    assert reworded("name one with table=…") == "name one with --table"
     assert (
-        plain("the database has no table 'x'; check table=") == "the database has no table 'x'; check --table"
+        reworded("the database has no table 'x'; check table=")
+        == "the database has no table 'x'; check --table"
     )

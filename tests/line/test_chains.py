@@ -102,7 +102,7 @@ def test_a_run_that_cannot_be_paid_says_how_many_steps_would_fit(table, ledger):
         chains.run(table, KERNEL, steps=4000, chains=2, ledger=ledger)
     fits = int(str(caught.value).split(" steps would fit")[0].rsplit(" ", 1)[1])
     assert [entry.kind for entry in ledger.history()] == ["scope"]  # nothing was charged
-    plan = chains.Plan
+    plan = chains.ChainPlan
     assert ledger.admits(plan(KERNEL, fits, 2).guarantee)
     assert not ledger.admits(plan(KERNEL, fits + 1, 2).guarantee)
     with pytest.raises(Overspent, match="not even one step fits"):

@@ -13,7 +13,7 @@ from discreet.mcmc.barker import Barker
 from discreet.mcmc.proposals import CoordinateWalk
 from discreet.mcmc.running.checkpoint import CheckpointError
 from discreet.mcmc.running.fingerprint import fingerprint
-from discreet.mcmc.running.plan import Plan
+from discreet.mcmc.running.plan import ChainPlan
 from discreet.mcmc.running.run import resume, run
 from discreet.mcmc.target import CellTarget
 from discreet.sampling.source import SeededSource
@@ -42,7 +42,7 @@ def kernel(log_likelihood):
 
 def test_a_file_is_not_continued_by_another_lambda_of_the_same_place(tmp_path):
     file = tmp_path / "chain"
-    made = run(Plan(kernel(scaled(1.0)), 3, 1), COUNTS, source=SeededSource(1), file=file)
+    made = run(ChainPlan(kernel(scaled(1.0)), 3, 1), COUNTS, source=SeededSource(1), file=file)
     with pytest.raises(CheckpointError, match="another kernel or other settings"):
         resume(kernel(scaled(0.5)), COUNTS, file)
     assert np.array_equal(resume(kernel(scaled(1.0)), COUNTS, file).draws, made.draws)
@@ -110,9 +110,11 @@ def test_what_cannot_be_told_apart_is_refused_before_anything_is_written(tmp_pat
     file = tmp_path / "chain"
     for held in (Opaque(), lambda t: [HELD and t[0], -1.0]):
         with pytest.raises(CheckpointError, match="cannot be told from one that holds another"):
-            run(Plan(kernel(held), 2, 1), COUNTS, source=SeededSource(1), file=file)
+            run(ChainPlan(kernel(held), 2, 1), COUNTS, source=SeededSource(1), file=file)
     assert not file.exists()
-    assert run(Plan(kernel(Opaque()), 2, 1), COUNTS, source=SeededSource(1)).complete  # no file, no matter
+    assert run(
+        ChainPlan(kernel(Opaque()), 2, 1), COUNTS, source=SeededSource(1)
+    ).complete  # no file, no matter
 
 
 HELD = object()

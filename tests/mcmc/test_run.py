@@ -22,7 +22,7 @@ from discreet.mcmc.registry import KERNELS
 from discreet.mcmc.running import run as running
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError
 from discreet.mcmc.running.endings import NoisyWeights, Resampled
-from discreet.mcmc.running.plan import Plan, calibrate
+from discreet.mcmc.running.plan import ChainPlan, calibrate
 from discreet.mcmc.running.run import resume, run
 from discreet.mcmc.target import CellTarget, SimplexTarget
 from discreet.models.hidden_markov import HiddenMarkov
@@ -71,7 +71,7 @@ def stop_at(monkeypatch, kernel, call):
 
 @pytest.mark.parametrize("name", KERNEL)
 def test_a_stopped_run_resumes_bit_for_bit(name, tmp_path, monkeypatch):
-    plan = Plan(KERNEL[name], STEPS, 2)
+    plan = ChainPlan(KERNEL[name], STEPS, 2)
     whole = run(plan, COUNTS, source=SeededSource(7))
     stop_at(monkeypatch, KERNEL[name], 8)
     part = run(plan, COUNTS, source=SeededSource(7), file=tmp_path / "chain")
@@ -87,7 +87,7 @@ def test_a_stopped_run_resumes_bit_for_bit(name, tmp_path, monkeypatch):
 
 
 def test_a_crash_loses_at_most_what_was_not_written(tmp_path):
-    plan, file = Plan(KERNEL["barker"], STEPS, 2), tmp_path / "chain"
+    plan, file = ChainPlan(KERNEL["barker"], STEPS, 2), tmp_path / "chain"
     whole = run(plan, COUNTS, source=SeededSource(7), file=file)
     with sqlite3.connect(file) as connection:
         connection.execute("DELETE FROM rows WHERE step > 2")
@@ -103,7 +103,8 @@ def test_a_crash_loses_at_most_what_was_not_written(tmp_path):
 KILLED = """
 import os, signal, sys
 import numpy as np
-from discreet.mcmc import Barker, Plan, SimplexTarget, SimplexWalk, checkpoint
+from discreet.mcmc import Barker, Plan, SimplexTarget, SimplexWalk
+from discreet.mcmc.running import checkpoint
 from discreet.mcmc.running.run import run
 from discreet.sampling.source import SeededSource
 
@@ -127,7 +128,7 @@ def test_a_killed_process_gives_its_file_back(tmp_path):
     file = tmp_path / "chain"
     died = subprocess.run([sys.executable, "-c", KILLED, str(file)], check=False)  # noqa: S603
     assert died.returncode == -signal.SIGKILL
-    whole = run(Plan(KERNEL["barker"], STEPS, 2), COUNTS, source=SeededSource(7))
+    whole = run(ChainPlan(KERNEL["barker"], STEPS, 2), COUNTS, source=SeededSource(7))
     held = Checkpoint.open(file)
     assert len(held.rows()[0]) == 4  # the start and three whole steps
     held.close()
@@ -135,7 +136,7 @@ def test_a_killed_process_gives_its_file_back(tmp_path):
 
 
 def test_with_the_system_source_a_run_goes_on_with_fresh_randomness(tmp_path, monkeypatch):
-    plan, file = Plan(KERNEL["barker"], 40, 2), tmp_path / "chain"
+    plan, file = ChainPlan(KERNEL["barker"], 40, 2), tmp_path / "chain"
     with monkeypatch.context() as patch:
         stop_at(patch, KERNEL["barker"], 11)
         part = run(plan, COUNTS, file=file)
@@ -149,7 +150,7 @@ def test_with_the_system_source_a_run_goes_on_with_fresh_randomness(tmp_path, mo
 
 def test_what_the_file_holds(tmp_path):
     file = tmp_path / "chain"
-    made = run(Plan(KERNEL["barker"], STEPS, 2), COUNTS, file=file)
+    made = run(ChainPlan(KERNEL["barker"], STEPS, 2), COUNTS, file=file)
     held = Checkpoint.open(file)
     assert set(held.meta) == {
         "format", "kernel", "name", "labels", "steps", "chains", "guarantee", "seed", "receipt", "run",
@@ -163,9 +164,9 @@ def test_what_the_file_holds(tmp_path):
 
 def test_the_file_is_one_processs_and_one_kernels(tmp_path):
     file = tmp_path / "chain"
-    run(Plan(KERNEL["barker"], 2, 2), COUNTS, file=file)
+    run(ChainPlan(KERNEL["barker"], 2, 2), COUNTS, file=file)
     with pytest.raises(CheckpointError, match="exists"):
-        run(Plan(KERNEL["barker"], 2, 2), COUNTS, file=file)
+        run(ChainPlan(KERNEL["barker"], 2, 2), COUNTS, file=file)
     with pytest.raises(CheckpointError, match="another kernel or other settings"):
         resume(KERNEL["barker"].at(3), COUNTS, file)
     held = Checkpoint.open(file)
@@ -182,7 +183,7 @@ def test_the_file_is_one_processs_and_one_kernels(tmp_path):
 def test_a_secret_order_cannot_be_found_again(tmp_path, monkeypatch):
     kernel = KERNEL["assignment_gibbs"]
     stop_at(monkeypatch, kernel, 4)
-    run(Plan(kernel, 3, 2), COUNTS, file=tmp_path / "chain")
+    run(ChainPlan(kernel, 3, 2), COUNTS, file=tmp_path / "chain")
     with pytest.raises(CheckpointError, match="secret order"):
         resume(kernel, COUNTS, tmp_path / "chain")
     assert AssignmentGibbs(model=MODEL, records=12).memoryless  # a full scan forgets the order's assignments
@@ -203,7 +204,7 @@ class Dial(Source):
 
 def test_a_file_knows_its_source(tmp_path):
     with pytest.raises(CheckpointError, match="this seeded source is neither"):
-        run(Plan(KERNEL["barker"], 2, 1), COUNTS, source=Dial(), file=tmp_path / "chain")
+        run(ChainPlan(KERNEL["barker"], 2, 1), COUNTS, source=Dial(), file=tmp_path / "chain")
 
 
 @pytest.mark.parametrize("u", [Fraction(1, 3), Fraction(-7), Fraction(40), Fraction(-41, 2)])
@@ -225,11 +226,11 @@ def test_interrupted_before_the_first_state_nothing_is_returned(monkeypatch):
 
     monkeypatch.setattr(Barker, "init", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run(Plan(KERNEL["barker"], 2, 2), COUNTS)
+        run(ChainPlan(KERNEL["barker"], 2, 2), COUNTS)
 
 
 def test_progress_says_agreement_and_spend():
-    plan = Plan(KERNEL["barker"], 20, 2)
+    plan = ChainPlan(KERNEL["barker"], 20, 2)
     made = run(plan, COUNTS, source=SeededSource(1))
     rows = [made.draws[:, k] for k in range(21)]
     spent = plan.after(20).epsilon(1e-6)
@@ -243,7 +244,7 @@ def test_progress_says_agreement_and_spend():
 
 
 def test_plans_compose_chains_and_steps_by_bounded_range():
-    plan = Plan(KERNEL["barker"], 100, 4)
+    plan = ChainPlan(KERNEL["barker"], 100, 4)
     one = KERNEL["barker"].guarantee
     assert plan.guarantee.zcdp_bound == pytest.approx(400 * float(one.loss) ** 2 / 8)
     assert plan.guarantee.epsilon(1e-6) < 400 * float(one.loss) / 2  # not basic composition
@@ -254,9 +255,9 @@ def test_plans_compose_chains_and_steps_by_bounded_range():
 def test_calibration_finds_the_coldest_chain_that_meets_the_target(name, target):
     steps = KERNEL[name].length or 50
     kernel = calibrate(KERNEL[name], steps=steps, target=target, chains=2)
-    assert Plan(kernel, steps, 2).guarantee <= target
+    assert ChainPlan(kernel, steps, 2).guarantee <= target
     colder = kernel.at(float(kernel.temperature) * (1 - 1e-9))
-    assert not Plan(colder, steps, 2).guarantee <= target
+    assert not ChainPlan(colder, steps, 2).guarantee <= target
 
 
 def test_calibration_says_when_no_heat_helps():
@@ -283,13 +284,13 @@ def test_calibration_of_metropolis_starts_where_it_promises_something():
 def test_steps_and_chains_are_whole(bad):
     for arguments in ((bad, 2), (2, bad)):
         with pytest.raises(ValueError, match="whole number"):
-            Plan(KERNEL["barker"], *arguments)
+            ChainPlan(KERNEL["barker"], *arguments)
 
 
 def test_annealing_fixes_its_own_length():
     with pytest.raises(ValueError, match="has 6 steps"):
-        Plan(KERNEL["annealed_importance"], 5, 1)
-    state = run(Plan(KERNEL["annealed_importance"], 6, 1), COUNTS, source=SeededSource(1)).draws[0, -1]
+        ChainPlan(KERNEL["annealed_importance"], 5, 1)
+    state = run(ChainPlan(KERNEL["annealed_importance"], 6, 1), COUNTS, source=SeededSource(1)).draws[0, -1]
     with pytest.raises(ValueError, match="this run is over"):
         KERNEL["annealed_importance"].step(state, COUNTS, SeededSource(1))
 
@@ -304,7 +305,7 @@ def test_temperatures_are_numbers_above_zero(name, temperature):
 @pytest.mark.parametrize("counts", [[8, 4, 1], [8.0, 4.0], [-1, 4], [[8, 4]]])
 def test_counts_are_checked_without_showing_them(counts):
     with pytest.raises(ValueError, match="must be 2 integers of at least 0") as caught:
-        run(Plan(KERNEL["barker"], 2, 1), np.array(counts))
+        run(ChainPlan(KERNEL["barker"], 2, 1), np.array(counts))
     assert "8" not in str(caught.value)
 
 
@@ -312,7 +313,7 @@ def test_assignments_need_their_public_number_of_records():
     with pytest.raises(NotProved, match="only SUBSTITUTE"):
         AssignmentGibbs(model=MODEL, records=12, relation=ADD_REMOVE)
     with pytest.raises(ValueError, match="do not add up"):
-        run(Plan(KERNEL["assignment_gibbs"], 2, 1), np.array([5, 4]))
+        run(ChainPlan(KERNEL["assignment_gibbs"], 2, 1), np.array([5, 4]))
     with pytest.raises(ValueError, match="between 1 and all of 12"):
         AssignmentGibbs(model=MODEL, records=12, scan=13)
 
@@ -340,7 +341,7 @@ class Jumps(SimplexWalk):
 def test_a_walk_that_breaks_its_word_is_stopped():
     kernel = Barker(target=TARGET, walk=Jumps(0.0625), temperature=1)
     with pytest.raises(ValueError, match="farther than its width"):
-        run(Plan(kernel, 5, 1), COUNTS, source=SeededSource(1))
+        run(ChainPlan(kernel, 5, 1), COUNTS, source=SeededSource(1))
 
 
 def cell_target(**changes):
@@ -380,7 +381,7 @@ def test_user_models_are_checked_at_once(changes, words):
 def test_user_functions_are_checked_when_they_answer(changes, words):
     kernel = Barker(target=cell_target(**changes), walk=CoordinateWalk(0.5, 0.25), temperature=1)
     with pytest.raises(ValueError, match=words):
-        run(Plan(kernel, 1, 1), COUNTS, source=SeededSource(1))
+        run(ChainPlan(kernel, 1, 1), COUNTS, source=SeededSource(1))
 
 
 @pytest.mark.parametrize(
@@ -413,7 +414,7 @@ def test_both_endings_release_one_weight_a_particle():
         kernel = AnnealedImportance(
             target=TARGET, walk=WALK, inverse_temperatures=(0.5,), particles=4, ending=ending
         )
-        state = run(Plan(kernel, 2, 1), COUNTS, source=SeededSource(9)).draws[0, -1]
+        state = run(ChainPlan(kernel, 2, 1), COUNTS, source=SeededSource(9)).draws[0, -1]
         particles, weights = kernel.released(state)
         assert particles.shape == (4, 2)
         assert np.isfinite(weights).all()
@@ -424,7 +425,7 @@ def test_both_endings_release_one_weight_a_particle():
 
 
 def test_an_annealed_run_has_no_agreement_to_report():
-    made = run(Plan(KERNEL["annealed_importance"], 6, 1), COUNTS, source=SeededSource(4))
+    made = run(ChainPlan(KERNEL["annealed_importance"], 6, 1), COUNTS, source=SeededSource(4))
     assert all(math.isnan(entry["r_hat"]) for name, entry in made.summary().items() if "@" in name)
 
 
@@ -434,7 +435,7 @@ def rows_of(kernel, *states):
 
 
 def test_chains_that_stand_still_apart_are_the_worst_that_status_shows():
-    plan = Plan(KERNEL["barker"], 20, 4)
+    plan = ChainPlan(KERNEL["barker"], 20, 4)
     apart = rows_of(plan.kernel, *np.array([[0.25, 0.75], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]))
     assert "R̂ inf, ESS 6," in running.status(plan, apart)
     together = rows_of(plan.kernel, *np.full((4, 2), 0.5))
@@ -443,7 +444,7 @@ def test_chains_that_stand_still_apart_are_the_worst_that_status_shows():
 
 def test_status_looks_at_every_entry():
     many = SimplexTarget(column="x", alpha=(1,) * 40, truncation=0.001)
-    plan = Plan(Barker(target=many, walk=WALK, temperature=2), 20, 2)
+    plan = ChainPlan(Barker(target=many, walk=WALK, temperature=2), 20, 2)
     states = np.full((2, 40), 1 / 40)
     states[1, 39] = 0.03  # only the last differs
     assert "R̂ inf" in running.status(plan, rows_of(plan.kernel, *states))
@@ -461,7 +462,7 @@ SWITCHED = {
 @pytest.mark.parametrize("name", SWITCHED)
 def test_renamed_classes_are_the_same_answer_and_are_not_averaged(name):
     """Two chains, the second with its classes' names exchanged; then one whose tables are others."""
-    plan, (one, other) = Plan(KERNEL[name], 11, 2), SWITCHED[name]
+    plan, (one, other) = ChainPlan(KERNEL[name], 11, 2), SWITCHED[name]
     draws = np.stack(rows_of(plan.kernel, np.array(one), np.array(other)), axis=1)
     said = running.Chains(plan, draws, seeded=True).summary()
     assert {x: round(entry["mean"], 9) for x, entry in said.items()} == {
@@ -479,7 +480,7 @@ def test_renamed_classes_are_the_same_answer_and_are_not_averaged(name):
 
 
 def test_the_bar_appears_on_a_terminal_after_its_patience(monkeypatch, capsys):
-    plan = Plan(KERNEL["barker"], 5, 2)
+    plan = ChainPlan(KERNEL["barker"], 5, 2)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     run(plan, COUNTS, source=SeededSource(1))
     assert capsys.readouterr().err == ""  # over before two seconds have passed

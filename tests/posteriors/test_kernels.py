@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.posteriors.hidden_markov.chain import Chain
+from discreet.posteriors.hidden_markov.chain import StateChain
 from discreet.posteriors.hidden_markov.readings import READINGS_OF
 
 POSTERIORS = Path(discreet.__file__).parent / "posteriors"
@@ -120,5 +120,5 @@ def test_its_joint_test_exists_and_has_a_twin_that_must_fail(name):
 def test_both_paths_are_tested_with_and_without_noise():
     """The naive reading is the exact one of clipped counts."""
     assert set(READINGS_OF) == {"exact", "naive", "noise_aware"}
-    wanted = {f"hmm, {path}, {what}" for path in Chain.PATHS for what in ("counts", "noise_aware")}
+    wanted = {f"hmm, {path}, {what}" for path in StateChain.PATHS for what in ("counts", "noise_aware")}
     assert {name for name in KERNELS if name.startswith("hmm, ")} == wanted

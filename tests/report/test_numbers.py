@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.privacy.words import upward
-from discreet.report.drawn.svg import Axis, fitted, pixels
+from discreet.report.drawn.svg import Axis, cut_to_room, pixels
 from discreet.report.markup import Html, element, escaped
 from discreet.report.numbers import decimals, powers, share_upward, shown, tick
 
@@ -100,6 +100,6 @@ def test_elements_escape_texts_and_attributes_but_not_themselves():
 
 
 def test_labels_are_cut_to_their_room():
-    assert fitted("short", 200) == "short"
-    assert fitted("a very long label indeed", 80).endswith("…")
-    assert len(fitted("長" * 40, 140)) <= 11
+    assert cut_to_room("short", 200) == "short"
+    assert cut_to_room("a very long label indeed", 80).endswith("…")
+    assert len(cut_to_room("長" * 40, 140)) <= 11

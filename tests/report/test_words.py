@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.cli.printed.errors import plain
+from discreet.cli.printed.errors import reworded
 from discreet.privacy.accounting.filters import filter_for, spend
 from discreet.privacy.guarantee import Unreachable
 from discreet.privacy.words import DOWN, UP, at_order, in_words, knob, number
@@ -135,7 +135,7 @@ def test_a_double_that_is_a_hair_too_large_is_told_how_to_be_written(tmp_path):
 
 
 def test_the_command_says_no_endless_rational():
-    assert plain(f"of {dc.PureDP(LONG)!r}") == "of PureDP(0.333334)"
+    assert reworded(f"of {dc.PureDP(LONG)!r}") == "of PureDP(0.333334)"
 
 
 def test_knobs_are_brief():

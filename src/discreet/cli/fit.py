@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.ledger import opened_ledger
-from discreet.cli.printed.saving import answer, completed, draws_to_save, honest, named, recorded
+from discreet.cli.printed.saving import answer, chosen_charge_id, completed, draws_to_save, honest, recorded
 from discreet.cli.printed.show import dump, note, waiting
 from discreet.cli.typed import options as o
 from discreet.cli.typed.arguments import (
@@ -139,7 +139,7 @@ def fit(
     job = read_job(data, given)
     column_needed = () if job.model in (*COUNTED, *REGRESSIONS) else ("column",)
     job.need("data", "schema", *column_needed, "model", "target", "ledger", "out")
-    release, opened, folder = released(job)
+    release, opened, folder = run_job(job)
     answer(release.receipt, folder, lambda: _show(release, opened, folder, json=json), json=json)
 
 
@@ -152,7 +152,7 @@ def _show(release: Release, ledger: Ledger, folder: Path, *, json: bool) -> None
         show(release, ledger, folder)
 
 
-def released(job: Job) -> tuple[Release, Ledger, Path]:
+def run_job(job: Job) -> tuple[Release, Ledger, Path]:
     """Walk the line: table, model, target, ledger, charge, release, folder."""
     from discreet.place import new_folder  # noqa: PLC0415 - loaded on use, not for --help
 
@@ -169,7 +169,7 @@ def released(job: Job) -> tuple[Release, Ledger, Path]:
     note(f"opening the table by names and types; schema {declared.hash}")
     table = opened_table(job, declared)
     model = any_model_of(job, table.schema)
-    folder, draws, name = new_folder(str(job.out)), draws_to_save(), named(job.charge_id)
+    folder, draws, name = new_folder(str(job.out)), draws_to_save(), chosen_charge_id(job.charge_id)
     note(f"calibrating {mechanism or 'noise'}, then charging, then reading")
     with honest(opened, name):
         with waiting("calibrating, charging, reading, releasing"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.printed.errors import plain
+from discreet.cli.printed.errors import reworded
 from discreet.cli.printed.show import dump, say, table
 from discreet.cli.typed import options as o
 from discreet.cli.typed.arguments import graph_relation, promise
@@ -77,7 +77,7 @@ def init(
     if json:
         dump(_scope(opened, scope))
     else:
-        say(f"{plain(opened.remaining(scope).words)}")
+        say(f"{reworded(opened.remaining(scope).words)}")
 
 
 @ledger.command()

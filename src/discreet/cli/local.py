@@ -93,7 +93,7 @@ def local(
             )
         with undisturbed(), lost_if_unwritten(made.receipt, out):
             written(made, column, out)
-    answer(made.receipt, out, lambda: told(made, mechanism, out, json), json=json)
+    answer(made.receipt, out, lambda: print_summary(made, mechanism, out, json), json=json)
 
 
 def solved(graph: ProfileGraph, epsilon: float, kind: str) -> ProfileMechanism:
@@ -126,7 +126,7 @@ def written(made: LocalRelease, column: str, out: Path) -> None:
         os.replace(part, out)  # noqa: PTH105 - whole or not at all
 
 
-def told(made: LocalRelease, mechanism: ProfileMechanism, out: Path, json: bool) -> None:  # noqa: FBT001
+def print_summary(made: LocalRelease, mechanism: ProfileMechanism, out: Path, json: bool) -> None:  # noqa: FBT001
     loss = float(made.guarantee.epsilon(0))
     changed = dict(zip(made.graph.names, mechanism.corruption().tolist(), strict=True))
     if json:

@@ -12,7 +12,7 @@ import typer
 
 from discreet.cli.fit import opened_table
 from discreet.cli.ledger import opened_ledger
-from discreet.cli.printed.saving import answer, completed, draws_to_save, honest, named, recorded
+from discreet.cli.printed.saving import answer, chosen_charge_id, completed, draws_to_save, honest, recorded
 from discreet.cli.printed.show import dump, say, table, waiting
 from discreet.cli.typed import options as o
 from discreet.cli.typed.arguments import promise
@@ -76,7 +76,7 @@ def tiers(
     }  # fmt: skip
     job = read_job(data, given)
     job.need("data", "schema", "column", "model", "ledger", "out")
-    made, opened, folders = released(job, audiences(tier, job.relation))
+    made, opened, folders = run_tiers_job(job, audiences(tier, job.relation))
     receipt = next(iter(made.values())).receipt
     answer(receipt, Path(str(job.out)), lambda: _show(made, opened, folders, json=json), json=json)
 
@@ -102,7 +102,7 @@ def audiences(words: Sequence[str], relation: str) -> dict[str, Guarantee]:
     return found
 
 
-def released(
+def run_tiers_job(
     job: Job, targets: Mapping[str, Guarantee]
 ) -> tuple[dict[str, Release], Ledger, dict[str, Path]]:
     """Walk the line once for all: table, model, targets, ledger, charge, releases, folders."""
@@ -117,7 +117,7 @@ def released(
     private = opened_table(job, declared)
     place = Path(str(job.out))
     folders = new_folders(place, tuple(targets))
-    draws, charge = draws_to_save(), named(job.charge_id)
+    draws, charge = draws_to_save(), chosen_charge_id(job.charge_id)
     with honest(opened, charge):
         with waiting("calibrating, charging, reading, releasing"):
             made = privatise_tiers(
@@ -137,7 +137,7 @@ def released(
 
 
 def show(made: Mapping[str, Release], ledger: Ledger, folders: Mapping[str, Path]) -> None:
-    from discreet.cli.printed.errors import plain  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.cli.printed.errors import reworded  # noqa: PLC0415 - loaded on use, not for --help
     from discreet.cli.printed.release import LEVEL, promises, summary  # noqa: PLC0415
 
     rows = [
@@ -153,7 +153,7 @@ def show(made: Mapping[str, Release], ledger: Ledger, folders: Mapping[str, Path
         say("SEEDED: drawn from a public seed, so nothing here is private")
     say(f"paid once, for the innermost: charge {some.receipt.id} in {', '.join(some.receipt.scopes)}")
     for scope in some.receipt.scopes:
-        say(f"left     {plain(ledger.remaining(scope).words)}")
+        say(f"left     {reworded(ledger.remaining(scope).words)}")
 
 
 def _plain(one: Release, ledger: Ledger, folder: Path) -> dict[str, Any]:

@@ -25,7 +25,7 @@ DRAWS = 20_000  # from the private laws, for the picture alone
 
 
 @dataclass(frozen=True)
-class Question:
+class AdultQuestion:
     """What is asked, of which column, with which prior; everything here is public."""
 
     text: str
@@ -46,7 +46,7 @@ class Answer:
     draws: Floats
 
 
-def questions() -> tuple[Question, Question]:
+def questions() -> tuple[AdultQuestion, AdultQuestion]:
     """Ask who earns above $50K, and who works for whom."""
     data = adult("income", "workclass")
     n = len(data["income"])
@@ -54,7 +54,7 @@ def questions() -> tuple[Question, Question]:
     work = dc.DirichletCategorical([1.0] * len(WORKCLASS))
     codes = {label: code for code, label in enumerate(WORKCLASS)}
     return (
-        Question(
+        AdultQuestion(
             "share of people who earn above $50K",
             rich,
             (">50K",),
@@ -62,7 +62,7 @@ def questions() -> tuple[Question, Question]:
             rich.statistic(data["income"] == ">50K"),
             n,
         ),
-        Question(
+        AdultQuestion(
             "shares by class of work",
             work,
             WORKCLASS,
@@ -73,7 +73,7 @@ def questions() -> tuple[Question, Question]:
     )
 
 
-def answers(question: Question) -> Iterator[Answer]:
+def answers(question: AdultQuestion) -> Iterator[Answer]:
     """Calibrate every posterior mechanism to the same budget and let each release once."""
     model, n, budget = question.model, question.n, BUDGET
     diffused = dc.DiffusedPosterior.calibrate(model, n=n, target=budget)
@@ -93,7 +93,7 @@ def answers(question: Question) -> Iterator[Answer]:
     )
 
 
-def _one_draw(mechanism: Mechanism, knob: str, question: Question) -> Answer:
+def _one_draw(mechanism: Mechanism, knob: str, question: AdultQuestion) -> Answer:
     released = np.atleast_1d(mechanism.release(question.statistic))
     private: Any = mechanism._private_posterior(question.statistic)  # type: ignore[attr-defined]  # noqa: SLF001
     return Answer(mechanism.name, knob, released, _table(private.sample(DRAWS)))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from discreet.experiments.adult import Answer, Question
+    from discreet.experiments.adult import AdultQuestion, Answer
     from discreet.families.family import Floats
 
 COLOURS = {
@@ -24,7 +24,7 @@ COLOURS = {
 TRUTH, PRIOR = "#333333", "#999999"
 
 
-def draw(both: list[tuple[Question, list[Answer]]], path: Path) -> Path:
+def draw(both: list[tuple[AdultQuestion, list[Answer]]], path: Path) -> Path:
     """Draw densities of the one share on the left, 90 % intervals of the many on the right."""
     import matplotlib as mpl  # noqa: PLC0415 - heavy, on use
 
@@ -41,7 +41,7 @@ def draw(both: list[tuple[Question, list[Answer]]], path: Path) -> Path:
     return path
 
 
-def _densities(axes: Axes, question: Question, found: list[Answer]) -> None:
+def _densities(axes: Axes, question: AdultQuestion, found: list[Answer]) -> None:
     truth = question.model.update(question.statistic, question.n)
     spread = max(answer.draws.std() for answer in found)
     x = np.linspace(truth.mean() - 5 * spread, truth.mean() + 4 * spread, 600)
@@ -61,7 +61,7 @@ def _density(answer: Answer, x: Floats) -> Floats:
     return density
 
 
-def _intervals(axes: Axes, question: Question, found: list[Answer]) -> None:
+def _intervals(axes: Axes, question: AdultQuestion, found: list[Answer]) -> None:
     truth = question.model.update(question.statistic, question.n)
     rows = np.arange(len(question.labels))
     laws = [

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, Self, final
 from discreet.ledger.amounts import Remaining, Tariff, promise_words, refusal
 from discreet.ledger.export import as_csv, as_json
 from discreet.ledger.store import (
-    Book,
     DoesNotFitError,
     Scope,
     Store,
+    Transaction,
     all_kept,
     head_of,
-    kept,
     known_scope,
     receipt_of,
     rows,
     scope_names,
     scope_states,
     state_of,
+    stored_releases,
 )
 from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.json import from_json, to_json
@@ -164,7 +164,7 @@ class Ledger:
         Where another process was first, that is its release: one draw leaves, and ours is seen by nobody.
         """
         with self._store.writing(f"record the release of {receipt_id!r}") as book:
-            first = kept(book.connection, receipt_id)
+            first = stored_releases(book.connection, receipt_id)
             if not first:
                 book.computed(_open_charge(book, receipt_id), bodies)
         return first or dict(bodies)
@@ -228,7 +228,7 @@ class Ledger:
     def released(self, receipt_id: str) -> dict[str, bytes]:
         """Give back the releases that a charge paid for, as they were drawn."""
         with self._store.reading() as connection:
-            first = kept(connection, receipt_id)
+            first = stored_releases(connection, receipt_id)
         if not first:
             raise LedgerError(
                 f"the release of charge {receipt_id!r} is not kept here (it was never computed, or elsewhere "
@@ -255,7 +255,7 @@ class Ledger:
                 receipt = claim if isinstance(claim, Receipt) else claim.receipt
                 refuse_forged(receipt, receipt_of(connection, receipt.id))
                 if not isinstance(claim, Receipt):
-                    refuse_changed(claim, kept(connection, receipt.id))
+                    refuse_changed(claim, stored_releases(connection, receipt.id))
         return head
 
     def export(self, path: str | Path) -> Path:
@@ -306,7 +306,7 @@ def _named(what: str, name: str) -> str:
     return name
 
 
-def _replayed(book: Book, first: Entry, promise: dict[str, Any], scopes: list[str]) -> Receipt:
+def _replayed(book: Transaction, first: Entry, promise: dict[str, Any], scopes: list[str]) -> Receipt:
     """Give the first receipt back, if it paid for the same thing and was not refunded."""
     content = first.content
     if (content["guarantee"], content["scopes"]) != (json.loads(canonical(promise)), scopes):
@@ -319,7 +319,7 @@ def _replayed(book: Book, first: Entry, promise: dict[str, Any], scopes: list[st
     return Receipt.of(first, replay=True, computed=book.find("computed", first.id) is not None)
 
 
-def _open_charge(book: Book, receipt_id: str) -> Entry:
+def _open_charge(book: Transaction, receipt_id: str) -> Entry:
     """Find a charge whose release is neither computed nor given up."""
     charge = book.find("charge", receipt_id)
     if charge is None:

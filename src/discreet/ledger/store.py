@@ -92,7 +92,7 @@ class DoesNotFitError(Exception):
 
 @final
 @dataclass
-class Book:
+class Transaction:
     """The ledger under its lock, within one transaction."""
 
     connection: Connection
@@ -152,7 +152,7 @@ def receipt_of(connection: Connection, name: str) -> Receipt | None:
     return None if entry is None else Receipt.of(entry, computed=computed)
 
 
-def kept(connection: Connection, name: str) -> dict[str, bytes]:
+def stored_releases(connection: Connection, name: str) -> dict[str, bytes]:
     """Read the releases that a charge paid for, and prove that they are those that were drawn."""
     entry = found(connection, "computed", name)
     if entry is None or not entry.content.get("releases"):
@@ -226,7 +226,7 @@ class Store:
         self._inode = self._file.stat().st_ino if self._file is not None else 0
 
     @contextmanager
-    def writing(self, doing: str) -> Iterator[Book]:
+    def writing(self, doing: str) -> Iterator[Transaction]:
         """Hold the lock; whatever is raised inside undoes everything."""
         self._check_file()
         with self._guarded(doing), self.engine().begin() as connection:
@@ -236,7 +236,7 @@ class Store:
                 connection.execute(update(LEDGER).values(version=VERSION))
             elif row.version != VERSION:
                 raise LedgerError(f"{self.name} became a ledger of format {row.version}; open it again")
-            yield Book(connection, Head(row.entries, row.head))
+            yield Transaction(connection, Head(row.entries, row.head))
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -63,7 +63,7 @@ def release_once(
         records = read()
         return ledger.record(receipt.id, blind(lambda: form.write(receipt, draw(records))))
 
-    return form.load(kept(receipt, work))
+    return form.load(guard_after_charge(receipt, work))
 
 
 def released_by(
@@ -100,7 +100,7 @@ def blind(work: Callable[[], T]) -> T:
     raise failure
 
 
-def kept(receipt: Receipt, work: Callable[[], T]) -> T:
+def guard_after_charge(receipt: Receipt, work: Callable[[], T]) -> T:
     """Run what may touch private data; on failure name the charge, and let nothing of the cause through.
 
     As `blind`, but for our own errors of the table and the ledger, which hold nothing private.

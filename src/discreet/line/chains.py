@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet import __version__
-from discreet.line.after_charge import Form, blind, kept, release_once
+from discreet.line.after_charge import Form, blind, guard_after_charge, release_once
 from discreet.line.charge import pay
 from discreet.line.facts import provenance
 from discreet.line.forms import numbers
 from discreet.mcmc.running import run as chain
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError, settings
 from discreet.mcmc.running.fingerprint import fingerprint
-from discreet.mcmc.running.plan import Plan, calibrate
+from discreet.mcmc.running.plan import ChainPlan, calibrate
 from discreet.place import dated, new_file
 from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.json import to_json
@@ -130,7 +130,7 @@ def run(
     run early: what was made is returned, and `resume` makes the rest of what was paid for. Calibrate the
     kernel's temperature beforehand: `chains.calibrate(kernel, steps=…, target=…)`.
     """
-    plan, statistic = Plan(kernel, steps, chains), counted(table, kernel)
+    plan, statistic = ChainPlan(kernel, steps, chains), kernel_counts(table, kernel)
     rehearse(kernel, statistic.n)
     if checkpoint is not None:
         writable(plan, checkpoint)
@@ -150,7 +150,7 @@ def run(
         made = walked(
             ledger, receipt, statistic, held, lambda x: chain.run(plan, x, source=source, file=held)
         )
-    return released(table, statistic, receipt, made)
+    return chain_release(table, statistic, receipt, made)
 
 
 def resume(table: Table, kernel: Kernel, checkpoint: str | Path, *, ledger: Ledger) -> ChainRelease:
@@ -159,16 +159,16 @@ def resume(table: Table, kernel: Kernel, checkpoint: str | Path, *, ledger: Ledg
     The file is locked while a run holds it, so that of two processes only one goes on. A copy of the file
     continued elsewhere is a second release of the same steps and would have to be paid for: do not.
     """
-    statistic = counted(table, kernel)
+    statistic = kernel_counts(table, kernel)
     held = Checkpoint.open(checkpoint)
     try:
         plan, name = chain.resumable(kernel, held), held.meta["receipt"]
-        receipt = receipt_of(ledger, name, promised(plan, statistic))
+        receipt = receipt_of(ledger, name, unit_promise(plan, statistic))
     except BaseException:
         held.close()
         raise
     made = walked(ledger, receipt, statistic, held, lambda x: chain.resume(kernel, x, held))
-    return released(table, statistic, receipt, made)
+    return chain_release(table, statistic, receipt, made)
 
 
 def receipt_of(ledger: Ledger, name: str, promise: Guarantee) -> Receipt:
@@ -184,7 +184,7 @@ def receipt_of(ledger: Ledger, name: str, promise: Guarantee) -> Receipt:
 # ── before the charge ───────────────────────────────────────────────────────────────────────────────
 
 
-def counted(table: Table, kernel: Kernel) -> BoundedCounts:
+def kernel_counts(table: Table, kernel: Kernel) -> BoundedCounts:
     """Prepare the kernel's tables of counts, unread; the sizes of their columns must be the kernel's."""
     by, features = kernel.count_tables
     statistic = counts(table, features, by, kernel.relation)
@@ -207,7 +207,7 @@ def rehearse(kernel: Kernel, n: int | None) -> None:
     kernel.step(kernel.init(SYSTEM), kernel.arranged(made_up, SYSTEM), SYSTEM)
 
 
-def writable(plan: Plan, checkpoint: str | Path) -> None:
+def writable(plan: ChainPlan, checkpoint: str | Path) -> None:
     """Refuse a file that is there or cannot be written, or a kernel that it could not tell from another."""
     if Path(checkpoint).exists():
         raise CheckpointError(f"{checkpoint} exists: resume it, or choose another name")
@@ -215,12 +215,12 @@ def writable(plan: Plan, checkpoint: str | Path) -> None:
     settings(plan, None, "")
 
 
-def promised(plan: Plan, statistic: BoundedCounts) -> Guarantee:
+def unit_promise(plan: ChainPlan, statistic: BoundedCounts) -> Guarantee:
     return plan.guarantee.group(statistic.rows_per_unit)
 
 
 def paid(
-    plan: Plan,
+    plan: ChainPlan,
     statistic: BoundedCounts,
     ledger: Ledger,
     *,
@@ -230,7 +230,7 @@ def paid(
 ) -> Receipt:
     """Charge the whole length, or refuse and say how many steps would fit."""
     try:
-        return pay(ledger, (promised(plan, statistic),), scope=scope, charge_id=charge_id, note=note)
+        return pay(ledger, (unit_promise(plan, statistic),), scope=scope, charge_id=charge_id, note=note)
     except Overspent as refused:
         fits = plan.longest(_fitting(ledger, statistic, scope))
         message = f"{plan.steps} steps of {plan.chains} chains do not fit the budget: {_instead(plan, fits)}"
@@ -243,7 +243,7 @@ def _fitting(
     return lambda promise: ledger.admits(promise.group(statistic.rows_per_unit), scopes=scope)
 
 
-def _instead(plan: Plan, fits: int) -> str:
+def _instead(plan: ChainPlan, fits: int) -> str:
     if plan.kernel.length is not None:
         return "lower its inverse temperatures, or the number of particles"
     if fits == 0:
@@ -251,7 +251,7 @@ def _instead(plan: Plan, fits: int) -> str:
     return f"{fits} step{'s' if fits > 1 else ''} would fit, or more at a higher temperature"
 
 
-def written(plan: Plan, table: Table, statistic: BoundedCounts, *, seeded: bool) -> Form[Chains, Chains]:
+def written(plan: ChainPlan, table: Table, statistic: BoundedCounts, *, seeded: bool) -> Form[Chains, Chains]:
     """Write all states of a run whose only record is the ledger."""
     kernel, place = plan.kernel, provenance(table)
     asked: dict[str, Any] = {"kernel": kernel.name, "labels": kernel.labels, "temperature": str(kernel.heat)}
@@ -295,13 +295,13 @@ def walked(
         finally:
             held.close()
 
-    return kept(receipt, work)
+    return guard_after_charge(receipt, work)
 
 
-def released(table: Table, statistic: BoundedCounts, receipt: Receipt, made: Chains) -> ChainRelease:
+def chain_release(table: Table, statistic: BoundedCounts, receipt: Receipt, made: Chains) -> ChainRelease:
     return ChainRelease(
         chains=made,
-        guarantee=promised(made.plan, statistic),
+        guarantee=unit_promise(made.plan, statistic),
         n=statistic.n,
         rows_per_unit=statistic.rows_per_unit,
         provenance=provenance(table),

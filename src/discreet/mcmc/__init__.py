@@ -10,7 +10,7 @@ from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk, SimplexWalk
 from discreet.mcmc.running.checkpoint import CheckpointError
 from discreet.mcmc.running.endings import NoisyWeights, Resampled
-from discreet.mcmc.running.plan import Plan, calibrate
+from discreet.mcmc.running.plan import ChainPlan, calibrate
 from discreet.mcmc.target import CellTarget, SimplexTarget
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "AssignmentGibbs",
     "Barker",
     "CellTarget",
+    "ChainPlan",
     "CheckpointError",
     "CoordinateWalk",
     "HiddenMarkovGibbs",
@@ -31,3 +32,5 @@ __all__ = [
     "SimplexWalk",
     "calibrate",
 ]
+
+Plan = ChainPlan  # what it was called first; "plan" alone is what `discreet.plan` returns

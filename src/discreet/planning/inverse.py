@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.mechanisms.public_data import even_batch, public_records_needed
 from discreet.mechanisms.registry import MECHANISMS
 from discreet.numerics.search import bisect, integers, least_count, ratios
-from discreet.planning.predicted_release import released, without_privacy
+from discreet.planning.predicted_release import predict_release, without_privacy
 from discreet.planning.prediction import checked_level, chosen_coordinates, honest_width
 from discreet.planning.simulated_data import cases
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation, Unreachable
@@ -68,7 +68,7 @@ class Wanted:
             seed=self.seed,
         )
         exact = without_privacy(nodes, self.coverage)
-        out = exact if mechanism is None else released(mechanism, nodes, self.coverage)
+        out = exact if mechanism is None else predict_release(mechanism, nodes, self.coverage)
         widths = honest_width(out, exact, self.coverage)
         return float(widths[chosen_coordinates(nodes, self.coordinates)].mean())
 

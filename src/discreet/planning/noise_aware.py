@@ -12,7 +12,7 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.scalar import ScalarFamily
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning.marginals import Atoms
-from discreet.planning.predicted_release import Released, noised, template
+from discreet.planning.predicted_release import PredictedRelease, noised, template
 from discreet.planning.progress import steps
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression_many_columns import read_normal
@@ -23,7 +23,7 @@ from discreet.sampling.source import SeededSource
 if TYPE_CHECKING:
     from discreet.families.family import Family, Floats
     from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning.simulated_data import Cases
+    from discreet.planning.simulated_data import SimulatedCases
 
 PLACES = 384  # of Ŝ at which the posterior is computed; it is smooth in between
 SWARM = 400  # draws of a regression's posterior, of which only ends and mean are wanted
@@ -38,12 +38,12 @@ def affordable(mechanism: Mechanism | None) -> bool:
     return isinstance(mechanism.model, ScalarFamily) and mechanism.n is not None and not mechanism.joint
 
 
-def noise_aware(mechanism: NoisyStatistics, cases: Cases, level: float) -> Released:
+def noise_aware(mechanism: NoisyStatistics, cases: SimulatedCases, level: float) -> PredictedRelease:
     """Point: the posterior mean; interval: the posterior's. KL to the exact one is not computed: NaN."""
     node, noisy, weights, exact = noised(mechanism, cases)
     low, mean, high = readings(cases.model, noisy, mechanism, level)
     unknown = np.full(len(weights), np.nan)
-    return Released(Atoms(mean), (low, high), unknown, cases.theta[node], weights, exact)
+    return PredictedRelease(Atoms(mean), (low, high), unknown, cases.theta[node], weights, exact)
 
 
 @singledispatch

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Family, Floats, Integers
     from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning.simulated_data import Cases, Rng
+    from discreet.planning.simulated_data import Rng, SimulatedCases
 
 MOST_PAIRS = 2**18  # of data set and noise, in an exact sum
 ATTEMPTS = 200  # of a rejection, before the exact sampler
@@ -40,7 +40,7 @@ STRATIFIED_PAIRS = 2**15  # of data set and stratum of real noise
 
 @final
 @dataclass(frozen=True, eq=False)
-class Released:
+class PredictedRelease:
     """For every node: the law of the released point given the data, and the interval one would read."""
 
     point: Marginal
@@ -51,11 +51,13 @@ class Released:
     exact: bool
 
 
-def without_privacy(cases: Cases, level: float) -> Released:
+def without_privacy(cases: SimulatedCases, level: float) -> PredictedRelease:
     """Return the posterior mean and the posterior themselves: what no mechanism can beat."""
     law = marginals(cases.model, updated(cases.model, cases.statistics, cases.n))
     zero = np.zeros(len(cases.weights))
-    return Released(Atoms(law.mean), interval(law, level), zero, cases.theta, cases.weights, cases.exact)
+    return PredictedRelease(
+        Atoms(law.mean), interval(law, level), zero, cases.theta, cases.weights, cases.exact
+    )
 
 
 def interval(law: Marginal, level: float) -> tuple[Floats, ...]:
@@ -64,29 +66,35 @@ def interval(law: Marginal, level: float) -> tuple[Floats, ...]:
 
 
 @singledispatch
-def released(mechanism: Mechanism, cases: Cases, level: float) -> Released:
+def predict_release(mechanism: Mechanism, cases: SimulatedCases, level: float) -> PredictedRelease:
     """Predict what leaves; raises NotProved for mechanisms that planning does not know."""
     del cases, level
     raise NotProved(f"planning knows the posterior mechanisms and NoisyStatistics, not {mechanism.name!r}")
 
 
-@released.register(PosteriorDraw)
-def _released_posterior_draw(mechanism: PosteriorDraw, cases: Cases, level: float) -> Released:
+@predict_release.register(PosteriorDraw)
+def _predict_release_posterior_draw(
+    mechanism: PosteriorDraw, cases: SimulatedCases, level: float
+) -> PredictedRelease:
     del level
     true = updated(cases.model, cases.statistics, cases.n)
     drawn = updated(mechanism.prior, cases.statistics, cases.n, mechanism.weight)
     divergence = kl(cases.model, true, drawn)
-    return Released(marginals(cases.model, drawn), None, divergence, cases.theta, cases.weights, cases.exact)
+    return PredictedRelease(
+        marginals(cases.model, drawn), None, divergence, cases.theta, cases.weights, cases.exact
+    )
 
 
-@released.register(OnePosteriorSample)
-def _released_one_posterior_sample(mechanism: OnePosteriorSample, cases: Cases, level: float) -> Released:
+@predict_release.register(OnePosteriorSample)
+def _predict_release_one_posterior_sample(
+    mechanism: OnePosteriorSample, cases: SimulatedCases, level: float
+) -> PredictedRelease:
     """KL is ∞: the truncated law gives probability 0 to a part of the true posterior."""
     del level
     added = updated(cases.model, cases.statistics, cases.n, mechanism.weight) - cases.model.natural
     point = truncated(cases.model, added, mechanism, cases.seed)
     infinite = np.full(len(cases.weights), np.inf)
-    return Released(point, None, infinite, cases.theta, cases.weights, cases.exact)
+    return PredictedRelease(point, None, infinite, cases.theta, cases.weights, cases.exact)
 
 
 @singledispatch
@@ -126,15 +134,17 @@ def _truncated_dirichlet_law(
     return Atoms(drawn)
 
 
-@released.register(NoisyStatistics)
-def _released_noisy_statistics(mechanism: NoisyStatistics, cases: Cases, level: float) -> Released:
+@predict_release.register(NoisyStatistics)
+def _predict_release_noisy_statistics(
+    mechanism: NoisyStatistics, cases: SimulatedCases, level: float
+) -> PredictedRelease:
     """Read the naive posterior of each noisy statistic; its mean is the point."""
     node, noisy, weights, exact = noised(mechanism, cases)
     rows, index = _distinct(noisy)
     eta = read(cases.model, rows, template(mechanism))
     law = marginals(cases.model, eta)
     true = updated(cases.model, cases.statistics, cases.n)
-    return Released(
+    return PredictedRelease(
         Atoms(law.mean[index]),
         tuple(end[index] for end in interval(law, level)),
         kl(cases.model, true[node], eta[index]),
@@ -144,15 +154,15 @@ def _released_noisy_statistics(mechanism: NoisyStatistics, cases: Cases, level: 
     )
 
 
-@released.register(AdaSSP)
-def _released_ada_ssp(mechanism: AdaSSP, cases: Cases, level: float) -> Released:
+@predict_release.register(AdaSSP)
+def _predict_release_ada_ssp(mechanism: AdaSSP, cases: SimulatedCases, level: float) -> PredictedRelease:
     """Return points of the weights and nothing else: σ² and the divergence are NaN."""
     del level
     whole, seed = cases.statistics.astype(np.int64), cases.seed
     fits = [mechanism.release(row, SeededSource(seed + i)).weights for i, row in enumerate(whole)]
     unknown = np.full(len(cases.weights), np.nan)
     point = Atoms(np.column_stack([np.array(fits), unknown]))
-    return Released(point, None, unknown, cases.theta, cases.weights, cases.exact)
+    return PredictedRelease(point, None, unknown, cases.theta, cases.weights, cases.exact)
 
 
 def _distinct(rows: Floats) -> tuple[Floats, Integers]:
@@ -163,7 +173,7 @@ def _distinct(rows: Floats) -> tuple[Floats, Integers]:
     return values[:, None], index
 
 
-def mean_moved(mechanism: NoisyStatistics, cases: Cases) -> float:
+def mean_moved(mechanism: NoisyStatistics, cases: SimulatedCases) -> float:
     """E(mean of the naive posterior − mean of the exact one)², averaged over coordinates: what noise adds."""
     node, noisy, weights, _ = noised(mechanism, cases)
     read_mean = marginals(cases.model, read(cases.model, noisy, template(mechanism))).mean
@@ -185,7 +195,7 @@ def template(mechanism: NoisyStatistics) -> NoisyRelease:
     )
 
 
-def noised(mechanism: NoisyStatistics, cases: Cases) -> tuple[Integers, Floats, Floats, bool]:
+def noised(mechanism: NoisyStatistics, cases: SimulatedCases) -> tuple[Integers, Floats, Floats, bool]:
     """(node, S + Z, weight) of every pair of data set and noise: an exact sum if short, else stratified."""
     values, scale = _encoded(mechanism, cases), float(mechanism.scale)
     count, width = values.shape
@@ -208,7 +218,7 @@ def _spread(count: int, copies: int, rng: Rng) -> Floats:
     return np.concatenate([strata(copies, rng) for _ in range(count)])
 
 
-def _encoded(mechanism: NoisyStatistics, cases: Cases) -> Floats:
+def _encoded(mechanism: NoisyStatistics, cases: SimulatedCases) -> Floats:
     """Return what is noised: S, or (S, n) as the family encodes it."""
     if not mechanism.joint:
         return cases.statistics

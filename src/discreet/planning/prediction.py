@@ -20,7 +20,7 @@ from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.numerics.search import each_bisected
 from discreet.planning.marginals import Atoms
 from discreet.planning.noise_aware import affordable, noise_aware
-from discreet.planning.predicted_release import Released, released, without_privacy
+from discreet.planning.predicted_release import PredictedRelease, predict_release, without_privacy
 from discreet.planning.simulated_data import cases
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Floats
     from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning.simulated_data import Cases
+    from discreet.planning.simulated_data import SimulatedCases
 
 ONE_DRAW = "none: one draw"
 NAIVE, NOISE_AWARE = "naive", "noise_aware"
@@ -104,7 +104,7 @@ def predict(
 
 def predicted(
     mechanism: Mechanism | None,
-    nodes: Cases,
+    nodes: SimulatedCases,
     level: float,
     coordinates: Sequence[int] | None = None,
     reading: str = NOISE_AWARE,
@@ -112,7 +112,7 @@ def predicted(
     """Predict from given nodes; None asks for the exact posterior."""
     plain = without_privacy(nodes, checked_level(level))
     aware = reading == NOISE_AWARE and affordable(mechanism)
-    out = plain if mechanism is None else (noise_aware if aware else released)(mechanism, nodes, level)  # type: ignore[arg-type]
+    out = plain if mechanism is None else (noise_aware if aware else predict_release)(mechanism, nodes, level)  # type: ignore[arg-type]
     chosen = chosen_coordinates(nodes, coordinates)
     square = _mean(out, out.point.square(out.theta))[chosen]
     best = _mean(plain, plain.point.square(plain.theta))[chosen]
@@ -135,7 +135,7 @@ def predicted(
     )
 
 
-def test_error(out: Released, nodes: Cases) -> float | None:
+def test_error(out: PredictedRelease, nodes: SimulatedCases) -> float | None:
     """√E[σ² + (w − θ)ᵀE[xxᵀ](w − θ)], xxᵀ as in the imagined data; None where nothing is regressed."""
     if not isinstance(nodes.model, RegressionLaw):
         return None
@@ -157,7 +157,7 @@ def checked_level(level: float) -> float:
     return level
 
 
-def chosen_coordinates(nodes: Cases, coordinates: Sequence[int] | None) -> list[int]:
+def chosen_coordinates(nodes: SimulatedCases, coordinates: Sequence[int] | None) -> list[int]:
     """All of θ unless asked for; of a regression the weights."""
     count = nodes.theta.shape[1]
     usual = range(count - isinstance(nodes.model, RegressionLaw))
@@ -167,12 +167,12 @@ def chosen_coordinates(nodes: Cases, coordinates: Sequence[int] | None) -> list[
     return chosen
 
 
-def _mean(out: Released, values: Floats) -> Floats:
+def _mean(out: PredictedRelease, values: Floats) -> Floats:
     mean: Floats = out.weights @ values
     return mean
 
 
-def _naive(out: Released, chosen: list[int]) -> tuple[float | None, float | None]:
+def _naive(out: PredictedRelease, chosen: list[int]) -> tuple[float | None, float | None]:
     if out.interval is None:
         return None, None
     low, high = out.interval
@@ -181,7 +181,7 @@ def _naive(out: Released, chosen: list[int]) -> tuple[float | None, float | None
 
 
 # ── the interval point ± half of the honest width ───────────────────────────────────────────────────────
-def honest_width(out: Released, exact: Released, level: float) -> Floats:
+def honest_width(out: PredictedRelease, exact: PredictedRelease, level: float) -> Floats:
     """2h with P(|point − θ| ≤ h) = level, for every coordinate; never below the exact posterior's own width.
 
     The floor matters for one assumed θ: a point that stays at the prior mean is near it for no good reason.
@@ -191,7 +191,7 @@ def honest_width(out: Released, exact: Released, level: float) -> Floats:
     return np.asarray(np.maximum(2 * reach(out, level), own))
 
 
-def _atom_reach(out: Released, level: float) -> Floats:
+def _atom_reach(out: PredictedRelease, level: float) -> Floats:
     gaps = np.abs(out.point.mean - out.theta)
     order = np.argsort(gaps, axis=0)
     reached = np.cumsum(out.weights[order], axis=0) < level * (1 - 1e-12)
@@ -200,7 +200,7 @@ def _atom_reach(out: Released, level: float) -> Floats:
     return np.asarray(chosen[0])
 
 
-def _reach(out: Released, level: float) -> Floats:
+def _reach(out: PredictedRelease, level: float) -> Floats:
     """Bisect Σ w·P(|X − θ| ≤ h) = level in h, below Chebyshev's bound."""
 
     def inside(h: Floats) -> Floats:

@@ -37,7 +37,7 @@ TOWARDS_LIMIT = 2**40  # weight of a public sample under which the prior no long
 
 @final
 @dataclass(frozen=True, eq=False)
-class Cases:
+class SimulatedCases:
     """Nodes (θ, S) with weights that add up to 1: a law of parameters and of n records given each."""
 
     model: Family
@@ -62,7 +62,7 @@ def cases(
     public_sample: ArrayLike | None = None,
     simulations: int | None = None,
     seed: int = 0,
-) -> Cases:
+) -> SimulatedCases:
     """θ from the prior (or `truth`) and records from the likelihood, or records like a public sample."""
     if truth is not None and public_sample is not None:
         raise ValueError("give truth or public_sample, not both: each says what data to expect")
@@ -109,13 +109,15 @@ def _default_size_regression_law(model: RegressionLaw) -> int:
     return int(np.clip(64 * (9 / (model.dimension + 1)) ** 2, 16, 64))
 
 
-def _simulated(model: Family, n: int, theta: Floats, assumed: str, seed: int) -> Cases:
+def _simulated(model: Family, n: int, theta: Floats, assumed: str, seed: int) -> SimulatedCases:
     size, rng = len(theta), np.random.default_rng((seed, DATA))
     statistics = totals(model, theta, n, rng).astype(np.float64)
-    return Cases(model, n, coordinates(model, theta), statistics, np.full(size, 1 / size), assumed, seed)
+    return SimulatedCases(
+        model, n, coordinates(model, theta), statistics, np.full(size, 1 / size), assumed, seed
+    )
 
 
-def _at(model: Family, n: int, truth: ArrayLike, size: int, seed: int) -> Cases:
+def _at(model: Family, n: int, truth: ArrayLike, size: int, seed: int) -> SimulatedCases:
     try:
         point = np.asarray(truth, dtype=np.float64)
         fits = point.shape == np.shape(model.mean()) and bool(np.isfinite(model.log_density(point)))
@@ -131,10 +133,12 @@ def _at(model: Family, n: int, truth: ArrayLike, size: int, seed: int) -> Cases:
         return _simulated(model, n, np.broadcast_to(point, (size, *point.shape)), assumed, seed)
     support, mass = law
     theta = coordinates(model, np.broadcast_to(point, (len(support), *point.shape)))
-    return Cases(model, n, theta, support[:, None].astype(np.float64), mass, assumed, seed, exact=True)
+    return SimulatedCases(
+        model, n, theta, support[:, None].astype(np.float64), mass, assumed, seed, exact=True
+    )
 
 
-def _resampled(model: Family, n: int, sample: ArrayLike, size: int, seed: int) -> Cases:
+def _resampled(model: Family, n: int, sample: ArrayLike, size: int, seed: int) -> SimulatedCases:
     """Bootstrap n records; θ is where the posterior goes as the sample is repeated for ever."""
     rows = each(model, sample)
     if not len(rows):
@@ -146,7 +150,7 @@ def _resampled(model: Family, n: int, sample: ArrayLike, size: int, seed: int) -
     theta = coordinates(model, np.broadcast_to(limit, (size, *limit.shape)))
     assumed = f"a public sample of {len(rows)} records, resampled"
     statistics = (counts @ rows).astype(np.float64)
-    return Cases(model, n, theta, statistics, np.full(size, 1 / size), assumed, seed)
+    return SimulatedCases(model, n, theta, statistics, np.full(size, 1 / size), assumed, seed)
 
 
 # ── parameters from the prior ───────────────────────────────────────────────────────────────────────────

@@ -46,22 +46,22 @@ Json = dict[str, Any]
 
 @final
 @dataclass(frozen=True)
-class Form:
+class GuaranteeForm:
     """How one kind is written: argument of `build` → attribute that holds it."""
 
     build: Callable[..., Any]
     arguments: Mapping[str, str]
 
 
-def _plain(build: Callable[..., Any], *names: str) -> Form:
-    return Form(build, {name: name for name in names})
+def _plain(build: Callable[..., Any], *names: str) -> GuaranteeForm:
+    return GuaranteeForm(build, {name: name for name in names})
 
 
 _PROMISES = {
-    "PureDP": Form(PureDP, {"epsilon": "loss"}),
-    "ApproxDP": Form(ApproxDP, {"epsilon": "loss", "delta": "slack"}),
-    "BoundedRange": Form(BoundedRange, {"epsilon": "loss"}),
-    "MixedRange": Form(MixedRange, {"epsilon": "loss"}),
+    "PureDP": GuaranteeForm(PureDP, {"epsilon": "loss"}),
+    "ApproxDP": GuaranteeForm(ApproxDP, {"epsilon": "loss", "delta": "slack"}),
+    "BoundedRange": GuaranteeForm(BoundedRange, {"epsilon": "loss"}),
+    "MixedRange": GuaranteeForm(MixedRange, {"epsilon": "loss"}),
     "ZeroCDP": _plain(ZeroCDP, "rho"),
     "GaussianDP": _plain(GaussianDP.from_square, "mu_squared"),
     "RenyiDP": _plain(RenyiDP, "curve", "order_limit", "profile"),

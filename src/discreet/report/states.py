@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.report.drawn.shares import LEVEL, Shares, levels_of
-from discreet.report.drawn.svg import fitted, line, pixels, responsive, words
+from discreet.report.drawn.svg import cut_to_room, line, pixels, responsive, words
 from discreet.report.markup import Html, element, joined
 from discreet.report.numbers import whole
 from discreet.report.subject import quoted
@@ -47,7 +47,7 @@ def states(release: Release) -> Html:
     def draw(width: int) -> tuple[float, Html]:
         left = 150.0 if width > 400 else 92.0
         each = (width - left - 8) / model.steps
-        parts = [words(0, ROW * i + 16, fitted(name, left - 8), "label") for i, name in enumerate(rows)]
+        parts = [words(0, ROW * i + 16, cut_to_room(name, left - 8), "label") for i, name in enumerate(rows)]
         parts += [
             joined([_mark(left + each * t, ROW * i, each, shares[i, t]) for t in range(model.steps)])
             for i in range(len(rows))

@@ -124,7 +124,7 @@ def regression(  # noqa: PLR0917
     a, b = given.positive_exact(shape, "shape"), given.positive_exact(scale, "scale")
     size, step = given.check_size(size), given.dyadic_grid(grid)
     given.check_dimension(len(centre), len(inverse))
-    law = multivariate.NormalInverseGamma(centre, multivariate.cholesky(inverse), a, b, step)
+    law = multivariate.ExactNormalInverseGamma(centre, multivariate.cholesky(inverse), a, b, step)
     sampler = _sampler(size * (1 + len(centre)), fine=a > LARGEST_SHAPE)
     cells, variances = sampler.normal_inverse_gamma(source, law, size)
     return given.on_grid(cells, step).reshape(size, len(centre)), variances

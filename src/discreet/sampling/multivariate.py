@@ -49,7 +49,7 @@ def _dot(x: Sequence[arb], y: Sequence[arb]) -> arb:
 
 @final
 @dataclass(frozen=True)
-class NormalInverseGamma:
+class ExactNormalInverseGamma:
     """σ² ~ InvGamma(a, b), μ|σ² ~ N(m, σ²Λ⁻¹): σ² = b/G_a, μ = m + σL⁻ᵀz, Λ = LLᵀ; rounded jointly"""
 
     mean: Vector

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.sampling.in_bulk.batches import Shapes
-    from discreet.sampling.multivariate import NormalInverseGamma
+    from discreet.sampling.multivariate import ExactNormalInverseGamma
     from discreet.sampling.source import Source
 
 
@@ -87,7 +87,7 @@ def _proposals(simplex: truncated.Simplex) -> tuple[float, Callable[[Tape], list
 
 
 def normal_inverse_gamma(
-    source: Source, law: NormalInverseGamma, size: int
+    source: Source, law: ExactNormalInverseGamma, size: int
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Cells of size·d locations, and variances"""
     tape = Tape(source)

@@ -157,11 +157,11 @@ class Term:
         return self.name, 0 if self.coded is None else self.stride
 
     def value(self, column: ir.Value, table: Table) -> ir.Value:
-        from discreet.tables.codes import plain  # noqa: PLC0415 - Ibis is heavy
+        from discreet.tables.codes import clean_code  # noqa: PLC0415 - Ibis is heavy
 
         if self.coded is not None:
             return column
-        return plain(table.schema[self.name], column).cast("int32") * self.stride
+        return clean_code(table.schema[self.name], column).cast("int32") * self.stride
 
 
 def _terms(table: Table, names: tuple[str, ...]) -> list[Term]:
@@ -215,7 +215,7 @@ def packed(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[int, .
 
 def valued(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[int, ...]]]:
     """Columns v0, v1, … (and UNIT), as the engine codes them cheapest where no order matters."""
-    from discreet.tables.codes import coded, plain  # noqa: PLC0415
+    from discreet.tables.codes import clean_code, coded  # noqa: PLC0415
     from discreet.tables.rows import UNIT, clean_rows  # noqa: PLC0415
 
     ordered = table.unit is not None and len(names) > 1
@@ -227,7 +227,7 @@ def valued(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[int, .
         for c, x in zip(own.values(), names, strict=True)
     ]
     wide = {v: "int16" if size_of(table, x) < 2**15 else "int64" for v, x in rest.items()}
-    clean = {v: plain(table.schema[x], rows[v]).cast(wide[v]) for v, x in rest.items()}
+    clean = {v: clean_code(table.schema[x], rows[v]).cast(wide[v]) for v, x in rest.items()}
     kept = [UNIT] if table.unit is not None else []
     return rows.select(*kept, **{v: clean[v] if v in clean else rows[v] for v in own}), labels
 

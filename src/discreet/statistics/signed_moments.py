@@ -64,7 +64,9 @@ def _sign(y: ir.Value) -> ir.Value:
 
 
 # --- embedded: batches into BLAS ------------
-def _as_stored(table: Table, encoded: Table, model: GeneralizedLinear) -> tuple[Any, list[Scaled | None]]:
+def _as_stored(
+    table: Table, encoded: Table, model: GeneralizedLinear
+) -> tuple[Any, list[FeatureScale | None]]:
     """Take bounded numbers as they are: they are clipped and scaled here, which takes half as long."""
     from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
 
@@ -80,7 +82,9 @@ def _as_stored(table: Table, encoded: Table, model: GeneralizedLinear) -> tuple[
         for x, name in names.items()
     }
     scaled = [
-        None if raw[x] is None else Scaled.of(cast("Bounded", table.schema[feature.column]), encoded, name)
+        None
+        if raw[x] is None
+        else FeatureScale.of(cast("Bounded", table.schema[feature.column]), encoded, name)
         for (x, name), feature in zip(names.items(), model.design, strict=True)
     ]
     return rows.select(**clean, **{SIGN: _sign(rows[SIGN])}), scaled
@@ -88,20 +92,20 @@ def _as_stored(table: Table, encoded: Table, model: GeneralizedLinear) -> tuple[
 
 @final
 @dataclass(frozen=True)
-class Scaled:
+class FeatureScale:
     """How a stored number becomes a feature: compiled.scale's settings."""
 
     settings: Floats
 
     @classmethod
-    def of(cls, kind: Bounded, encoded: Table, name: str) -> Scaled:
+    def of(cls, kind: Bounded, encoded: Table, name: str) -> FeatureScale:
         column: Any = encoded.derived[name]
         ends: Any = encoded.schema[name]
         affine = column.slope, column.shift, float(ends.lower), float(ends.upper), column.tiny
         return cls(np.array([*clip_of(kind, np.inf), *affine]))
 
 
-def _streamed(rows: ir.Table, scaled: list[Scaled | None], model: GeneralizedLinear) -> Query:
+def _streamed(rows: ir.Table, scaled: list[FeatureScale | None], model: GeneralizedLinear) -> Query:
     import discreet.statistics.kernel  # noqa: F401, PLC0415 - fails before the charge, if at all
     from discreet.tables.engine import batches  # noqa: PLC0415
 
@@ -121,7 +125,9 @@ def _streamed(rows: ir.Table, scaled: list[Scaled | None], model: GeneralizedLin
     return read
 
 
-def signed_block(columns: list[Floats], scaled: Sequence[Scaled | None], model: GeneralizedLinear) -> Floats:
+def signed_block(
+    columns: list[Floats], scaled: Sequence[FeatureScale | None], model: GeneralizedLinear
+) -> Floats:
     """Scale, bring rows to the ball, append the constant, multiply by the sign; records side by side."""
     from discreet.statistics.kernel import scale, to_ball  # noqa: PLC0415 - numba is heavy
 

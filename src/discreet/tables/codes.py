@@ -99,7 +99,7 @@ def mapped(table: Table, name: str, stride: int) -> Coded | None:
     return Coded(ibis.greatest(found, 0), (kind.elsewhere, *range(len(kind.levels))))
 
 
-def plain(kind: Kind, value: ir.Value) -> Any:  # noqa: ANN401
+def clean_code(kind: Kind, value: ir.Value) -> Any:  # noqa: ANN401
     """Return a clean column as its code."""
     return value.ifelse(1, 0) if isinstance(kind, Binary) else value
 
@@ -111,4 +111,4 @@ def how_often(truth: ir.Value) -> ir.Value:
     )
 
 
-__all__ = ["Coded", "clean", "coded", "how_often", "plain", "sizes"]
+__all__ = ["Coded", "clean", "clean_code", "coded", "how_often", "sizes"]

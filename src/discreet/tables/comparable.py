@@ -39,7 +39,7 @@ POSTGRES = {
 
 @final
 @dataclass(frozen=True)
-class Column:
+class EngineColumn:
     """The engine's word for a type, the type in Ibis (None: not one that we read), the SQL that reads it."""
 
     word: str
@@ -62,7 +62,7 @@ def comparable(
     return relation, refused(found)
 
 
-def refused(columns: Mapping[str, Column]) -> dict[str, str]:
+def refused(columns: Mapping[str, EngineColumn]) -> dict[str, str]:
     return {name: x.word for name, x in columns.items() if x.dtype is None}
 
 
@@ -76,19 +76,21 @@ def _quoted(backend: BaseBackend, name: str) -> str:
 
 
 # --- what the engine says of the columns of a query, without running it ------------
-def duckdb_columns(backend: BaseBackend, query: str) -> dict[str, Column]:
+def duckdb_columns(backend: BaseBackend, query: str) -> dict[str, EngineColumn]:
     described = backend.con.sql(query)
     types = zip(described.columns, map(str, described.types), strict=True)
     return {name: _duckdb(backend, word) for name, word in types}
 
 
-def _duckdb(backend: BaseBackend, word: str) -> Column:
+def _duckdb(backend: BaseBackend, word: str) -> EngineColumn:
     if word == "VARCHAR" or word.startswith("ENUM("):
-        return Column(word, dt.string, 'CAST({} AS TEXT) COLLATE "C"')
-    return Column(word, backend.compiler.type_mapper.from_string(word) if DUCKDB.fullmatch(word) else None)
+        return EngineColumn(word, dt.string, 'CAST({} AS TEXT) COLLATE "C"')
+    return EngineColumn(
+        word, backend.compiler.type_mapper.from_string(word) if DUCKDB.fullmatch(word) else None
+    )
 
 
-def _postgres_columns(backend: BaseBackend, query: str) -> dict[str, Column]:
+def _postgres_columns(backend: BaseBackend, query: str) -> dict[str, EngineColumn]:
     """Domains are described as what they are of."""
     with backend.con.cursor() as cursor, backend.con.transaction():
         described = cursor.execute(f"SELECT * FROM ({query}) AS t LIMIT 0").description  # noqa: S608
@@ -97,27 +99,29 @@ def _postgres_columns(backend: BaseBackend, query: str) -> dict[str, Column]:
     return {x.name: _postgres(*types[x.type_code]) for x in described}
 
 
-def _postgres(word: str, category: str) -> Column:
+def _postgres(word: str, category: str) -> EngineColumn:
     if category in {"S", "E"}:  # texts, citext among them, and enums
-        return Column(word, dt.string, 'CAST({} AS TEXT) COLLATE "C"')
-    return Column(word, POSTGRES.get(word))
+        return EngineColumn(word, dt.string, 'CAST({} AS TEXT) COLLATE "C"')
+    return EngineColumn(word, POSTGRES.get(word))
 
 
-def _spark_columns(backend: BaseBackend, query: str) -> dict[str, Column]:
+def _spark_columns(backend: BaseBackend, query: str) -> dict[str, EngineColumn]:
     with as_written(backend):
         fields = backend._session.sql(query).schema.fields  # noqa: SLF001 - Ibis has no other name for it
     return {x.name: _spark(backend, x.dataType.simpleString(), str(x.metadata)) for x in fields}
 
 
-def _spark(backend: BaseBackend, word: str, metadata: str) -> Column:
+def _spark(backend: BaseBackend, word: str, metadata: str) -> EngineColumn:
     if word.startswith(("string", "varchar(", "char(")):
         padded = word.startswith("char(") or "'char(" in metadata
         collated = "{} COLLATE UTF8_BINARY"
-        return Column(word, dt.string, f"RTRIM({collated})" if padded else collated)
-    return Column(word, backend.compiler.type_mapper.from_string(word) if SPARK.fullmatch(word) else None)
+        return EngineColumn(word, dt.string, f"RTRIM({collated})" if padded else collated)
+    return EngineColumn(
+        word, backend.compiler.type_mapper.from_string(word) if SPARK.fullmatch(word) else None
+    )
 
 
-COLUMNS: dict[str, Callable[[Any, str], dict[str, Column]]] = {
+COLUMNS: dict[str, Callable[[Any, str], dict[str, EngineColumn]]] = {
     "duckdb": duckdb_columns,
     "postgres": _postgres_columns,
     "pyspark": _spark_columns,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ibis.expr import types as ir
 
-    from discreet.tables.opening.sources import Source
+    from discreet.tables.opening.sources import TableSource
     from discreet.tables.schema import Kind, Schema
     from discreet.tables.table import Table
 
@@ -22,7 +22,7 @@ UNIT = "discreet_unit"
 NOTHING: Mapping[str, Any] = {}
 
 
-def refuse_columns(source: Source, declared: Schema, unit: str | None) -> None:
+def refuse_columns(source: TableSource, declared: Schema, unit: str | None) -> None:
     """Hold names and types against the schema; other names are not listed, since headers may be data."""
     have = set(source.relation.columns)
     if any("\0" in name for name in declared):

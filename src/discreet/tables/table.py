@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.families.family import Family
     from discreet.statistics import BoundedStatistic
     from discreet.tables.derived.columns import Expression
-    from discreet.tables.opening.sources import Source
+    from discreet.tables.opening.sources import TableSource
 
 
 @final
@@ -29,7 +29,7 @@ class Table:
     unit: str | None
     rows_per_unit: int | None
     declared: Schema = field(compare=False)
-    source: Source = field(compare=False)
+    source: TableSource = field(compare=False)
     n: int | None = None  # as declared
     filters: tuple[Expression, ...] = ()
     derived: Mapping[str, Expression] = field(default_factory=lambda: MappingProxyType({}))

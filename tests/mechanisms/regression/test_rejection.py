@@ -16,7 +16,12 @@ from discreet.mechanisms.regression.samplers import rejection
 from discreet.mechanisms.regression.samplers.loss_floors import floor, pull
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.mechanisms.regression.samplers.radial_envelope import Growth, growth, metric, strips, tilt
-from discreet.mechanisms.regression.samplers.radial_proposal import Ball, Proposal, exponentials, normals
+from discreet.mechanisms.regression.samplers.radial_proposal import (
+    Proposal,
+    ProposalBall,
+    exponentials,
+    normals,
+)
 from discreet.mechanisms.regression.samplers.tilted_potential import Tilted, coarse
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
@@ -177,7 +182,7 @@ def test_a_ball_restricts_the_law(radius):
 
 def test_a_ball_in_many_dimensions_is_reached_through_a_stronger_prior():
     potential = potential_of(12, 400, 1, 0.1, slope=8.0)
-    assert Ball.of(potential, 1.0).strength > 10  # the mode lies far outside
+    assert ProposalBall.of(potential, 1.0).strength > 10  # the mode lies far outside
     drawn = rejection.draws_within(potential, 1.0, 20, SeededSource(5))
     assert np.all(np.linalg.norm(drawn, axis=1) < 1.02)
 

@@ -10,8 +10,8 @@ from scipy import stats
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.posteriors.counts import naive_bayes as nb
-from discreet.posteriors.counts.counts_given_sum import Cells
-from discreet.posteriors.counts.nested_counts import NoisyTable, Problem, class_mass, draw
+from discreet.posteriors.counts.counts_given_sum import WeightedCounts
+from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable, class_mass, draw
 from discreet.posteriors.counts_read import cell_posterior
 from discreet.posteriors.noise_law import KINDS, NoiseLaw
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
@@ -32,7 +32,7 @@ def problem(kind, n, *, alpha=1.0, most=np.inf):
         NoisyTable(first + shift, NoiseLaw(kind, 2.0), alpha),
         NoisyTable(second - shift, NoiseLaw(kind, 3.0), 2 * alpha),
     )
-    return Problem(tables, alpha, n, most)
+    return NestedProblem(tables, alpha, n, most)
 
 
 def log_weight(one, cells):
@@ -104,7 +104,7 @@ def test_a_tilt_changes_no_law_and_saves_what_lies_far_out():
     # 60 empty cells under noise of scale 30: left alone Σx is near 1000, and n = 20 is public.
     rng = np.random.default_rng(7)
     noisy, law = rng.laplace(0, 30, 60).round(), NoiseLaw("discrete_laplace", 30.0)
-    cells = Cells(np.ones(60), noisy, law, 5000)
+    cells = WeightedCounts(np.ones(60), noisy, law, 5000)
     free, there = cells.summed(0.0).tree, cells.summed(cells.tilt_to(20.0)[0]).tree
     assert cells.mean(0.0) > 800
     assert free.low > 20 or free.mass[20 - free.low] < 1e-9
@@ -122,7 +122,7 @@ def test_a_tilt_changes_no_law_and_saves_what_lies_far_out():
 def test_a_small_public_n_under_many_wide_noisy_cells():
     rng = np.random.default_rng(8)
     table = NoisyTable(rng.laplace(0, 30, (2, 60)).round(), NoiseLaw("discrete_laplace", 30.0), 1.0)
-    totals, (cells,) = draw(Problem((table,), 1.0, 20), 500, rng)
+    totals, (cells,) = draw(NestedProblem((table,), 1.0, 20), 500, rng)
     assert (totals.sum(axis=1) == 20).all()
     assert (cells >= 0).all()
     assert (cells.sum(axis=2) == totals).all()
@@ -132,7 +132,7 @@ def test_tables_that_contradict_each_other_are_weighed():
     """One says 0, the other a million, both with σ = 1: the number of records is half of that ± 1/√2."""
     law = NoiseLaw("discrete_gaussian", 1.0)
     tables = tuple(NoisyTable(np.array([[x]]), law, 1.0) for x in (0.0, 1e6))
-    totals, _ = draw(Problem(tables, 1.0, None), 4000, np.random.default_rng(1))
+    totals, _ = draw(NestedProblem(tables, 1.0, None), 4000, np.random.default_rng(1))
     assert totals.mean() == pytest.approx(5e5, abs=5 * 0.7 / 4000**0.5)
     assert totals.std() == pytest.approx(0.5**0.5, rel=0.06)  # five standard errors
 

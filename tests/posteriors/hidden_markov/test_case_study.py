@@ -14,7 +14,7 @@ from discreet.datasets import event_log
 from discreet.datasets.event_log import CHAIN, FEATURES, FILE, GOVERNORATES, MONTHS, STEP, synthetic
 from discreet.experiments.hidden_markov import held_out as hmm_held_out
 from discreet.experiments.hidden_markov import states as hmm_states
-from discreet.experiments.hidden_markov.held_out import Split, model_of
+from discreet.experiments.hidden_markov.held_out import CellSplit, model_of
 from discreet.experiments.registry import EXPERIMENTS
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.posteriors.hidden_markov.fit import fit
@@ -94,7 +94,7 @@ def test_real_events_are_read_only_where_the_variable_says(tmp_path, monkeypatch
 
 
 def test_a_split_holds_out_a_tenth_of_the_cells_with_all_their_records(log):
-    one, other = Split.of(log, 0, 0), Split.of(log, 1, 0)
+    one, other = CellSplit.of(log, 0, 0), CellSplit.of(log, 1, 0)
     assert one.missing.shape == (14, 120)
     assert one.missing.sum() == 168
     gone = one.missing.reshape(-1)
@@ -105,19 +105,19 @@ def test_a_split_holds_out_a_tenth_of_the_cells_with_all_their_records(log):
     assert np.array_equal(one.train + one.test, log.counts())
     assert (one.records, one.held_out) == (len(log) - one.held_out, test.sum() // 5)  # five features
     assert not np.array_equal(one.missing, other.missing)
-    assert np.array_equal(one.missing, Split.of(log, 0, 0).missing)
+    assert np.array_equal(one.missing, CellSplit.of(log, 0, 0).missing)
 
 
 def test_cells_are_held_out_uniformly(log):
     """Of 400 splits every region is held out 40·12 times, ± 5 standard errors (14 of them: 1e-5)."""
-    held = sum(Split.of(synthetic(share=0.001), index, 0).missing.sum(axis=1) for index in range(400))
+    held = sum(CellSplit.of(synthetic(share=0.001), index, 0).missing.sum(axis=1) for index in range(400))
     assert (np.abs(held - 400 * 12) < 5 * np.sqrt(400 * 120 * 0.1 * 0.9)).all()
 
 
 @pytest.mark.parametrize("method", ["exact", "naive"])
 def test_no_fit_reads_a_cell_that_is_held_out(log, method):
     """Records put back into those cells change nothing; with others held out the fit is another."""
-    split, model = Split.of(log, 0, 0), model_of(log, 2)
+    split, model = CellSplit.of(log, 0, 0), model_of(log, 2)
     few = replace(hmm_held_out.QUICK, chains=1, burn=0, sweeps=4)  # equal or not: nothing is estimated
 
     def fitted(given):
@@ -128,11 +128,11 @@ def test_no_fit_reads_a_cell_that_is_held_out(log, method):
     found = fitted(split)
     assert np.array_equal(found.missing, split.missing.reshape(-1))
     assert np.array_equal(fitted(replace(split, train=log.counts(), records=len(log))).theta, found.theta)
-    assert not np.array_equal(fitted(Split.of(log, 1, 0)).theta, found.theta)
+    assert not np.array_equal(fitted(CellSplit.of(log, 1, 0)).theta, found.theta)
 
 
 def test_the_final_sample_of_ops_is_read_and_the_cells_held_out_have_no_records(log):
-    split, model = Split.of(log, 0, 0), model_of(log, 1)
+    split, model = CellSplit.of(log, 0, 0), model_of(log, 1)
     found = hmm_held_out.ops(split, model, 1.0, hmm_held_out.QUICK, SeededSource(1))
     assert found.z.shape == (1, 1, 14 * 120)
     assert np.array_equal(found.missing, split.missing.reshape(-1))

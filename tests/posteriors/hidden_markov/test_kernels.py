@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.posteriors.hidden_markov.chain import Chain, CountEmissions
+from discreet.posteriors.hidden_markov.chain import CountEmissions, StateChain
 from discreet.posteriors.hidden_markov.kernels import sweeps as hmm_sweeps
 from discreet.posteriors.hidden_markov.kernels.path_blocked import (
     backward,
@@ -222,7 +222,7 @@ def emissions(reading):
 
 def batches(kernel, reading, sweeps):
     """Means over 30 batches of label-free facts: which neighbours share a state, how large the larger is"""
-    chain = Chain.start(emissions(reading), kernel, np.random.default_rng(4), np.arange(12) % 2)
+    chain = StateChain.start(emissions(reading), kernel, np.random.default_rng(4), np.arange(12) % 2)
     seen = []
     for sweep in range(sweeps + 60):
         if sweep == 60:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.posteriors.hidden_markov.chain import Chain, CountEmissions
+from discreet.posteriors.hidden_markov.chain import CountEmissions, StateChain
 from discreet.posteriors.hidden_markov.noisy_counts import SIZE_SHAPE, NoisyData, NoisyEmissions
 from discreet.posteriors.noise_law import NoiseLaw
 
@@ -71,7 +71,7 @@ def run_counts(kernel, power, rounds=4000):
     z, theta, _, _ = prior(rng)
     emissions = CountEmissions.of(MODEL, np.zeros((CELLS, 5)))
     emissions.log_theta[...] = np.log(theta)
-    chain, seen = Chain.start(emissions, kernel, rng, z), []
+    chain, seen = StateChain.start(emissions, kernel, rng, z), []
     for _ in range(rounds):
         emissions.counts[...] = counts_given(rng, chain.z, np.exp(emissions.log_theta))
         chain.sweep(power)
@@ -94,7 +94,7 @@ def run_noisy(believed, kernel="ffbs", size_prior=None, rounds=3000):
     table = NoisyData.of(model, grid.astype(float), [believed, believed], MEAN).table
     rows, nothing = np.zeros((CELLS, 5), dtype=np.int32), np.zeros((CELLS, 5))
     emissions = NoisyEmissions.of(MODEL, NoisyData(rows, table, nothing, np.zeros(CELLS), MEAN, size_prior))
-    chain, seen, q = Chain.start(emissions, kernel, rng, z), [], np.exp(-1 / LAW.scale)
+    chain, seen, q = StateChain.start(emissions, kernel, rng, z), [], np.exp(-1 / LAW.scale)
     emissions.log_theta[...], emissions.root_theta[...] = np.log(theta), np.sqrt(theta)
     emissions.log_rate[...], emissions.mean[...] = np.log(rate), (mean, 0.7)
     emissions.rate_widths[...], emissions.theta_widths[...] = 1.5, 1.5

@@ -7,7 +7,7 @@ from scipy.stats import poisson
 
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.posteriors.hidden_markov.chain import Chain, CountEmissions
+from discreet.posteriors.hidden_markov.chain import CountEmissions, StateChain
 from discreet.posteriors.hidden_markov.noisy_count_law import log_f, noise_table
 from discreet.posteriors.hidden_markov.noisy_counts import SIZE_SHAPE, NoisyData, NoisyEmissions, noisy_data
 from discreet.posteriors.noise_law import NoiseLaw
@@ -96,7 +96,7 @@ def ranks(read, *, shared, private=False, sets=SETS):
     for _ in range(sets):
         mean = SIZE_PRIOR[1] / rng.gamma(SIZE_PRIOR[0]) if private else MEAN
         truth, noisy = simulated(rng, shared=shared, mean=mean)
-        chain = Chain.start(read(noisy), "ffbs", rng, rng.integers(0, 2, CELLS))
+        chain = StateChain.start(read(noisy), "ffbs", rng, rng.integers(0, 2, CELLS))
         draws = []
         for sweep in range(60 + 19 * 10):
             if sweep == 60:
@@ -144,7 +144,7 @@ def test_with_n_private_the_mean_has_a_flat_prior_and_needs_three_cells():
     # 1/m · ½Σλ ~ Gamma(C/2 − 1), and 1200 records a cell tell Σλ: mean 2, error .07; flat in ln m it were 3
     six = HiddenMarkov(states=1, chain="r", step="t", features=("a", "b"), sizes=(2, 3, 3, 2))
     data = noisy_data(six, released(six, np.tile([400.0, 400.0, 400.0, 600.0, 600.0], (6, 1))))
-    chain = Chain.start(
+    chain = StateChain.start(
         NoisyEmissions.of(six, data), "ffbs", np.random.default_rng(0), np.zeros(6, dtype=int)
     )
     inverse = []

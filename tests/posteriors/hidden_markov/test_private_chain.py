@@ -13,7 +13,7 @@ from discreet.line import chains
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
-from discreet.mcmc.running.plan import Plan, calibrate
+from discreet.mcmc.running.plan import ChainPlan, calibrate
 from discreet.mcmc.running.run import run
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.hidden_markov.private_chain import read, transition_means
@@ -98,7 +98,7 @@ def test_a_missing_cell_is_scored_by_its_neighbours():
 
 def test_another_kernels_run_is_refused():
     kernel = MixtureGibbs(model=Mixture(classes=2, columns=("x",), shape=(2,), truncation=0.25))
-    made = run(Plan(kernel, 2, 1), np.array([3, 2]), source=SeededSource(1))
+    made = run(ChainPlan(kernel, 2, 1), np.array([3, 2]), source=SeededSource(1))
     with pytest.raises(TypeError, match=r"run is of mixture_gibbs.*\.summary"):
         read(made)
 

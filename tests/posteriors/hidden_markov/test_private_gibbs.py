@@ -17,7 +17,7 @@ from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case, empirical, profile_excess
 from discreet.line import chains
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs, moved, transition_counts
-from discreet.mcmc.running.plan import Plan, calibrate
+from discreet.mcmc.running.plan import ChainPlan, calibrate
 from discreet.mcmc.running.run import Chains
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.privacy.guarantee import ADD_REMOVE
@@ -180,8 +180,8 @@ def test_the_whole_price_is_four_times_the_spread_for_a_sweep():
     alone = HiddenMarkovGibbs(replace(MODEL, states=1), temperature=2)
     assert alone.guarantee.epsilon(0) == pytest.approx(2 * spread, rel=1e-8)  # no states to draw
     planned = calibrate(KERNEL, steps=7, chains=1, target=PureDP(3))
-    assert Plan(planned, 7, 1).guarantee <= PureDP(3)
-    assert not Plan(planned.at(planned.temperature * 0.999), 7, 1).guarantee <= PureDP(3)
+    assert ChainPlan(planned, 7, 1).guarantee <= PureDP(3)
+    assert not ChainPlan(planned.at(planned.temperature * 0.999), 7, 1).guarantee <= PureDP(3)
 
 
 # --- the tables, given the states ------------
@@ -326,7 +326,7 @@ def test_renamed_states_are_the_same_answer_and_are_not_averaged():
     one = np.concatenate([[0.0, 1.0], THETA.reshape(-1)])
     other = np.concatenate([[1.0, 0.0], THETA[::-1].reshape(-1)])
     draws = np.repeat(np.stack([one, other])[:, None], 9, axis=1)
-    said = Chains(Plan(KERNEL, 8, 2), draws, seeded=True).summary()
+    said = Chains(ChainPlan(KERNEL, 8, 2), draws, seeded=True).summary()
     assert not any(name.startswith("z[") for name in said)
     assert all(entry["r_hat"] == 1 and entry["sd"] < 1e-12 for entry in said.values())
     found = {name: entry["mean"] for name, entry in said.items()}
@@ -340,7 +340,7 @@ def test_renamed_states_are_the_same_answer_and_are_not_averaged():
     )
     draws = draws.copy()
     draws[1, :, :2] = 0  # another answer: seen
-    said = Chains(Plan(KERNEL, 8, 2), draws, seeded=True).summary()
+    said = Chains(ChainPlan(KERNEL, 8, 2), draws, seeded=True).summary()
     assert said["steps that stay"]["r_hat"] == math.inf
 
 

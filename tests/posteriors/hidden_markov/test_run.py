@@ -12,7 +12,7 @@ from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.counts_read import cell_posterior
 from discreet.posteriors.hidden_markov import fit as hmm
 from discreet.posteriors.hidden_markov import run as hmm_run
-from discreet.posteriors.hidden_markov.chain import Chain
+from discreet.posteriors.hidden_markov.chain import StateChain
 from discreet.posteriors.hidden_markov.noisy_counts import NoisyEmissions
 from discreet.posteriors.hidden_markov.starts import SWEEPS_OF_STARTS
 from discreet.sampling.source import SeededSource
@@ -66,8 +66,8 @@ def stopping(function, at, stop, *, before):
 
 PLACES = [  # owner, name, how often it is called in a chain's starts; in the chain, 20 times
     (NoisyEmissions, "step", SWEEPS_OF_STARTS),
-    (Chain, "sweep", SWEEPS_OF_STARTS),
-    (Chain, "log_joint", SWEEPS_OF_STARTS),
+    (StateChain, "sweep", SWEEPS_OF_STARTS),
+    (StateChain, "log_joint", SWEEPS_OF_STARTS),
     (hmm_run, "_record", 0),
     (hmm_run.Bar, "advance", 20),
     (hmm_run.Mark, "move", 0),
@@ -114,7 +114,7 @@ def test_sweeps_since_the_last_mark_are_done_again(release, whole, tmp_path, swe
 @pytest.mark.parametrize("at", [0, 2 * SWEEPS_OF_STARTS - 100 + 20])  # of the first chain and the second
 def test_a_run_stopped_in_its_starts_begins_them_again(release, whole, tmp_path, at):
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Chain, "sweep", stopping(Chain.sweep, at, interrupt, before=False))
+        patched.setattr(StateChain, "sweep", stopping(StateChain.sweep, at, interrupt, before=False))
         stop_and_compare(release, whole, tmp_path / "chains.npz", patched)
 
 

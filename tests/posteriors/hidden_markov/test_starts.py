@@ -5,7 +5,7 @@ import pytest
 
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.posteriors.hidden_markov.chain import Chain, CountEmissions
+from discreet.posteriors.hidden_markov.chain import CountEmissions, StateChain
 from discreet.posteriors.hidden_markov.noisy_counts import NoisyEmissions, noisy_data
 from discreet.posteriors.hidden_markov.starts import smoothed, start, tournament
 from discreet.sampling.source import SeededSource
@@ -26,7 +26,7 @@ def levels(fresh, counts, *, many, seeds=10, sweeps=120):
     found = []
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
-        chain = Chain.start(fresh(), "ffbs", rng, start(rng, MODEL, counts))
+        chain = StateChain.start(fresh(), "ffbs", rng, start(rng, MODEL, counts))
         if many:
             tournament(chain, counts)
         joint = []

@@ -13,7 +13,7 @@ from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.posteriors.cautions import rows_near_empty
 from discreet.posteriors.network import read as bayes_net
-from discreet.posteriors.network.chain import Chain
+from discreet.posteriors.network.chain import NetworkChain
 from discreet.posteriors.network.queries import ancestral, counts_of
 from discreet.posteriors.network.read import exact, fit, naive, posed, started
 from discreet.privacy.guarantee import ADD_REMOVE
@@ -128,7 +128,7 @@ def aware(cells, source):
     """DRAWS draws, 15 sweeps apart"""
     problem, n = posed(cells, cells.model)
     seed = int(source.words(1)[0])
-    chain = Chain.begin(problem, started(problem, cells, n, seed), seed)
+    chain = NetworkChain.begin(problem, started(problem, cells, n, seed), seed)
     chain.advance(150)
     draws = np.empty((DRAWS, cells.model.size))
     for s in range(DRAWS):

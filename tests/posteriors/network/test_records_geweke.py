@@ -12,7 +12,7 @@ import pytest
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
 from discreet.posteriors.mixture.chain import Evidence, MixtureChain, prior_of
-from discreet.posteriors.network.chain import Chain, Problem, layout_of
+from discreet.posteriors.network.chain import NetworkChain, NetworkProblem, layout_of
 from discreet.posteriors.network.kernel import Noise
 
 PAIR = BayesianNetwork([("a", "b")], prior=Fraction(1, 2)).bind({"a": 2, "b": 2})
@@ -38,8 +38,8 @@ class Network:
     @staticmethod
     def chain(sharpness, private):
         noise = Noise(np.full(2, sharpness), squared=False, reach=np.full(2, 6))
-        problem = Problem(layout_of(PAIR), noise, np.zeros(6), np.full(6, 0.5), MOST, not private)
-        chain = Chain.begin(problem, np.zeros((MOST, 2), np.int32), 1)
+        problem = NetworkProblem(layout_of(PAIR), noise, np.zeros(6), np.full(6, 0.5), MOST, not private)
+        chain = NetworkChain.begin(problem, np.zeros((MOST, 2), np.int32), 1)
         return chain, chain.advance
 
     @staticmethod

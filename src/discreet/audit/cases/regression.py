@@ -68,14 +68,14 @@ def walk(mechanism: RegressionDraw) -> LangevinRun:
 
 @final
 @dataclass(frozen=True)
-class Line:
+class LastIterateLaw:
     """The last iterate on a linear loss, in doubles: N(±shift, variance), shift = hρ Σs^k, over K steps."""
 
     centre: float
     variance: float
 
     @classmethod
-    def of(cls, run: LangevinRun, *, noise: float = 2.0, weight: float | None = None) -> Line:
+    def of(cls, run: LangevinRun, *, noise: float = 2.0, weight: float | None = None) -> LastIterateLaw:
         h, rho = float(run.step), float(run.weight) if weight is None else weight
         powers = (1 - h * float(run.strength)) ** np.arange(run.steps)
         return cls(h * rho * float(powers.sum()), noise * h * float((powers**2).sum()))
@@ -97,7 +97,7 @@ def outputs(
 
 def linear_case(mechanism: RegressionDraw, *, draws: int = 1, epsilon: float = 0.5) -> Case:
     """Two linear losses of slopes −1 and 1: all that one record can move, so that the claim is met."""
-    line = Line.of(walk(mechanism))
+    line = LastIterateLaw.of(walk(mechanism))
     mu = line.mu * math.sqrt(draws)
     claim = mechanism.guarantee if draws == 1 else mechanism.draws(draws).guarantee
     return Case(

@@ -20,7 +20,7 @@ from discreet.audit.cases.regression import (
     OTHER,
     SIX,
     TUNED,
-    Line,
+    LastIterateLaw,
     in_the_ball,
     linear_case,
     logistic_case,
@@ -69,7 +69,7 @@ def half_the_noise() -> Case:
     """√h ξ in place of √(2h) ξ."""
     mechanism, epsilon = DiffusedRegression(LINEAR, n=N, rho=1), 0.5
     run = walk(mechanism)
-    line = Line.of(run, noise=1.0)
+    line = LastIterateLaw.of(run, noise=1.0)
     event = line.beyond(epsilon, line.mu)
     return Case(
         mechanism.guarantee,

@@ -82,7 +82,7 @@ def _is(error: BaseException, home: str) -> bool:
 def one_line(error: BaseException) -> str:
     """Say what happened; words of an error that this library did not raise are not repeated."""
     if isinstance(error, KeyboardInterrupt):
-        return plain(str(error)) or unsure(BEGUN.get())
+        return reworded(str(error)) or unsure(BEGUN.get())
     if isinstance(error, OSError) and error.strerror and not ours(error):
         named = f" {address(error.filename)!r}" if error.filename else ""
         return f"cannot open{named}: {error.strerror.lower()}; check the path and its permissions"
@@ -91,7 +91,7 @@ def one_line(error: BaseException) -> str:
             return f"{str(error).partition(';')[0]}; {words}"  # the neighbours at hand, and what to type
     if not ours(error):
         return f"unexpected {type(error).__name__}; {WITHHELD}"
-    return plain(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))
+    return reworded(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))
 
 
 def hidden(words: str, typed: Sequence[str]) -> str:
@@ -109,7 +109,7 @@ def unsure(name: str | None) -> str:
     """Say what is known of a charge without asking the ledger."""
     if name is None:
         return NOTHING_YET
-    return plain(
+    return reworded(
         f"interrupted: discreet ledger history says whether charge {name!r} was made; {AGAIN}{name!r}"
     )
 
@@ -124,7 +124,7 @@ def ours(error: BaseException) -> bool:
     return frame.tb_frame.f_code.co_filename.startswith(HOME)
 
 
-def plain(words: str) -> str:
+def reworded(words: str) -> str:
     """Join words to one line; exact rationals, and the name of a table, as people write them here."""
     for here, there in SPELLED.items():
         words = re.sub(here, there, words)
@@ -149,7 +149,7 @@ def where(error: BaseException) -> list[str]:
     cause: BaseException | None = error
     while cause is not None:
         lines += [f"  {_frame(f)}" for f in traceback.extract_tb(_trace(cause))]
-        words = plain(str(cause)) if ours(cause) else "(words withheld)"
+        words = reworded(str(cause)) if ours(cause) else "(words withheld)"
         lines.append(f"{type(cause).__module__}.{type(cause).__name__}: {words}")
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
     return lines

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.cli.printed.cautions import cautions, read_as
-from discreet.cli.printed.errors import plain
+from discreet.cli.printed.errors import reworded
 from discreet.cli.printed.show import heading, say, table
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
@@ -55,7 +55,7 @@ def show(release: Release, ledger: Ledger, folder: Path) -> None:
         say(line)
     say(f"paid     charge {release.receipt.id} in {', '.join(release.receipt.scopes)}")
     for scope in release.receipt.scopes:
-        say(f"left     {plain(ledger.remaining(scope).words)}")
+        say(f"left     {reworded(ledger.remaining(scope).words)}")
     say(f"files    {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
 
 
@@ -87,7 +87,7 @@ def promises(release: Release) -> list[str]:
     numbers = [f"ε = {upward(row['epsilon'])} at δ = {row['delta']:g}" for row in rows]
     return [
         f"target   {in_words(release.target)}, {release.relation.name}",
-        f"promised {'; '.join(numbers) or plain(said['guarantee_words'])}",
+        f"promised {'; '.join(numbers) or reworded(said['guarantee_words'])}",
     ]
 
 
@@ -178,5 +178,5 @@ def as_json(release: Release, ledger: Ledger, folder: Path) -> dict[str, Any]:
         "cautions": cautions(release),
         "posterior": summary(release),
         "certificate": release.certificate(),
-        "remaining": [plain(ledger.remaining(scope).words) for scope in release.receipt.scopes],
+        "remaining": [reworded(ledger.remaining(scope).words) for scope in release.receipt.scopes],
     }

@@ -10,7 +10,7 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.printed.errors import BEGUN, NOTHING_YET, one_line, plain, unsure
+from discreet.cli.printed.errors import BEGUN, NOTHING_YET, one_line, reworded, unsure
 from discreet.cli.printed.show import complain, dump
 from discreet.cli.printed.streams import ENDS, all_is_said
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DRAWS = 1000  # in posterior.nc
 
 
-def named(charge_id: str | None) -> str:
+def chosen_charge_id(charge_id: str | None) -> str:
     """Choose the charge's id here, so that whatever happens, the ledger can be asked about it."""
     return uuid.uuid4().hex if charge_id is None else charge_id
 
@@ -69,12 +69,12 @@ def _asked(ledger: Ledger, name: str) -> str:
         return unsure(name)
     except LedgerError:  # there is none
         return NOTHING_YET
-    return f"interrupted: {kept(receipt)}"
+    return f"interrupted: {kept_charge(receipt)}"
 
 
-def kept(receipt: Receipt) -> str:
+def kept_charge(receipt: Receipt) -> str:
     state = "its release is in the ledger" if receipt.computed else "nothing was drawn"
-    return plain(
+    return reworded(
         f"charge {receipt.id!r} is kept and {state}: run it again with --charge-id {receipt.id!r}, which "
         "pays nothing more and gives one and the same release"
     )
@@ -119,7 +119,7 @@ def lost_if_unwritten(receipt: Receipt, place: Path) -> Iterator[None]:
         reason = (error.strerror or type(error).__name__).lower()
     else:
         return
-    raise ChargeKept(f"{place} could not be written ({reason}): {kept(receipt)}", receipt.id)
+    raise ChargeKept(f"{place} could not be written ({reason}): {kept_charge(receipt)}", receipt.id)
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def spoken() -> Iterator[None]:
         warnings.simplefilter("always", RuntimeWarning)
         yield
     for warning in heard:
-        complain(plain(str(warning.message)))
+        complain(reworded(str(warning.message)))
 
 
 # ── after the record ────────────────────────────────────────────────────────────────────────────────

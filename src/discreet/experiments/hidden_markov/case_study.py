@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.datasets.event_log import EventLog
-    from discreet.experiments.hidden_markov.states import Found
+    from discreet.experiments.hidden_markov.states import FittedStates
 
 Item = TypeVar("Item")
 
@@ -46,17 +46,17 @@ def case_study(out: Path, seed: int, quick: bool) -> tuple[Path, ...]:  # noqa: 
     )
 
 
-def _all_assignments(log: EventLog, found: Sequence[Found]) -> Iterator[tuple[object, ...]]:
+def _all_assignments(log: EventLog, found: Sequence[FittedStates]) -> Iterator[tuple[object, ...]]:
     for one in found:
         yield from hmm_states.assignment_rows(log, one)
 
 
-def _all_emissions(log: EventLog, found: Sequence[Found]) -> Iterator[tuple[object, ...]]:
+def _all_emissions(log: EventLog, found: Sequence[FittedStates]) -> Iterator[tuple[object, ...]]:
     for one in found:
         yield from hmm_states.emission_rows(log, one)
 
 
-def _report(log: EventLog, found: Sequence[Found], path: Path, seconds: float) -> Path:
+def _report(log: EventLog, found: Sequence[FittedStates], path: Path, seconds: float) -> Path:
     """Say in words which log was read and how far each fit's chains agree."""
     real = "It was read from the folder that " + VARIABLE + " names and must stay there."
     made = f"No {FILE} was found in a folder named by {VARIABLE}; this log is made up."

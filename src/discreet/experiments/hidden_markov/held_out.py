@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.datasets.event_log import CHAIN, FEATURES, STEP
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
-from discreet.mcmc.running.plan import Plan, calibrate
+from discreet.mcmc.running.plan import ChainPlan, calibrate
 from discreet.mcmc.running.run import run
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
@@ -74,7 +74,7 @@ QUICK = Effort((1.0,), 1, 10, 2, 4, 8, 1, 1)
 
 @final
 @dataclass(frozen=True)
-class Split:
+class CellSplit:
     """One random division of the cells, counted."""
 
     index: int
@@ -85,7 +85,7 @@ class Split:
     missing: NDArray[np.bool_]  # (regions, months): the cells held out
 
     @classmethod
-    def of(cls, log: EventLog, index: int, seed: int) -> Split:
+    def of(cls, log: EventLog, index: int, seed: int) -> CellSplit:
         """Hold out a uniform random tenth of all pairs (region, month), whether they have records or not."""
         shape = (log.sizes[CHAIN], log.sizes[STEP])
         order = np.random.default_rng([seed, index]).permutation(shape[0] * shape[1])
@@ -95,7 +95,7 @@ class Split:
         return cls(index, log.counts(~held), log.counts(held), len(log) - held_out, held_out, missing)
 
     @classmethod
-    def none(cls, log: EventLog) -> Split:
+    def none(cls, log: EventLog) -> CellSplit:
         """All records, nothing held out."""
         shape = (log.sizes[CHAIN], log.sizes[STEP])
         return cls(0, log.counts(), log.counts(), len(log), len(log), np.zeros(shape, dtype=bool))
@@ -120,10 +120,10 @@ def points(effort: Effort) -> list[tuple[int, int, str, float]]:
 
 def rows(log: EventLog, seed: int, effort: Effort) -> Iterator[tuple[object, ...]]:
     """One row a fit, in the order of `points`; all of one split's fits see the same records."""
-    split = Split.of(log, 0, seed)
+    split = CellSplit.of(log, 0, seed)
     for index, states, method, epsilon in points(effort):
         if index != split.index:
-            split = Split.of(log, index, seed)
+            split = CellSplit.of(log, index, seed)
         model = model_of(log, states)
         draws = _source(seed, index, states, method, epsilon)
         found = METHODS[method](split, model, epsilon, effort, draws)
@@ -142,7 +142,7 @@ def hash_of(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 
 
-def summary(found: HiddenMarkovPosterior, split: Split) -> tuple[float, float, float]:
+def summary(found: HiddenMarkovPosterior, split: CellSplit) -> tuple[float, float, float]:
     """Held-out log-likelihood a record by the likeliest chain, by the worst and by the best of them."""
     each = found.log_predictive(split.test) / split.held_out
     return float(each[found.modes[0][0]]), float(each.min()), float(each.max())
@@ -156,7 +156,7 @@ def _chains(found: HiddenMarkovPosterior) -> tuple[int, int, float]:
 
 # --- the methods; each gets the split, the model, ε, and a source ------------
 def exact(
-    split: Split, model: HiddenMarkov, epsilon: float, effort: Effort, source: Source
+    split: CellSplit, model: HiddenMarkov, epsilon: float, effort: Effort, source: Source
 ) -> HiddenMarkovPosterior:
     """Without privacy."""
     _ = epsilon
@@ -167,7 +167,7 @@ def noisy(reading: str) -> Callable[..., HiddenMarkovPosterior]:
     """Discrete Laplace noise on all cells, ε split evenly over the features; then one of the readings."""
 
     def fitted(
-        split: Split, model: HiddenMarkov, epsilon: float, effort: Effort, source: Source
+        split: CellSplit, model: HiddenMarkov, epsilon: float, effort: Effort, source: Source
     ) -> HiddenMarkovPosterior:
         mechanism = NoisyCounts.calibrate(model, n=split.records, target=PureDP(epsilon))
         return _fit(mechanism.release(split.train, source), split, model, reading, effort, source)
@@ -176,7 +176,7 @@ def noisy(reading: str) -> Callable[..., HiddenMarkovPosterior]:
 
 
 def ops(
-    split: Split, model: HiddenMarkov, epsilon: float, effort: Effort, source: Source
+    split: CellSplit, model: HiddenMarkov, epsilon: float, effort: Effort, source: Source
 ) -> HiddenMarkovPosterior:
     """Run truncated, tempered Gibbs on the exact counts; one chain, for a second would cost as much again.
 
@@ -184,13 +184,13 @@ def ops(
     """
     steps = effort.private_sweeps if model.states > 1 else 1
     kernel = calibrate(HiddenMarkovGibbs(model), steps=steps, chains=1, target=PureDP(epsilon))
-    made = run(Plan(kernel, steps, 1), split.train, source=source)
+    made = run(ChainPlan(kernel, steps, 1), split.train, source=source)
     return read(made, burn=max(steps - effort.private_kept, 0), missing=split.missing)
 
 
 def _fit(  # noqa: PLR0917 - what a method gets, and what it read
     counts: Any,  # noqa: ANN401 - a release, or exact counts
-    split: Split,
+    split: CellSplit,
     model: HiddenMarkov,
     reading: str,
     effort: Effort,

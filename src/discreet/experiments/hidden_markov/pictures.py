@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet.datasets.event_log import EventLog
-    from discreet.experiments.hidden_markov.states import Found
+    from discreet.experiments.hidden_markov.states import FittedStates
 
 INKS = {
     "exact": COLOURS["exact posterior"],
@@ -32,7 +32,7 @@ STATE_COLOURS = ("#0072B2", "#E69F00", "#009E73")
 DIFFER = "#222222"
 
 
-def strips(log: EventLog, found: Sequence[Found], path: Path) -> Path:
+def strips(log: EventLog, found: Sequence[FittedStates], path: Path) -> Path:
     """Regions × months, coloured by the likeliest chain's state; dark where other chains say otherwise."""
     from matplotlib.colors import ListedColormap  # noqa: PLC0415 - heavy
     from matplotlib.patches import Patch  # noqa: PLC0415
@@ -66,7 +66,7 @@ def strips(log: EventLog, found: Sequence[Found], path: Path) -> Path:
     return _saved(figure, path)
 
 
-def tables(log: EventLog, found: Sequence[Found], path: Path) -> Path:
+def tables(log: EventLog, found: Sequence[FittedStates], path: Path) -> Path:
     """Emission tables of the largest fit: one row a method, one column a feature, one line a state."""
     largest = [one for one in found if one.states == max(STATES)]
     figure = new_figure(13.5, 2.1 * len(largest) + 0.8)

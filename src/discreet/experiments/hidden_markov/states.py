@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.datasets.event_log import FEATURES
-from discreet.experiments.hidden_markov.held_out import METHODS, Effort, Split, hash_of, model_of
+from discreet.experiments.hidden_markov.held_out import METHODS, CellSplit, Effort, hash_of, model_of
 from discreet.posteriors.hidden_markov.labels import confusion, modal, relabelling
 from discreet.sampling.source import SeededSource
 
@@ -50,7 +50,7 @@ ASSIGNMENT_TITLES = (
 
 @final
 @dataclass(frozen=True)
-class Found:
+class FittedStates:
     """One fit, its states named as in the fit without privacy."""
 
     states: int
@@ -71,9 +71,9 @@ class Found:
         return f"{SHOWN[self.method]}: {said}, least agreement {self.posterior.agreement.min():.0%}"
 
 
-def fits(log: EventLog, seed: int, effort: Effort) -> Iterator[Found]:
+def fits(log: EventLog, seed: int, effort: Effort) -> Iterator[FittedStates]:
     """Every method on all records, for each number of states; no privacy first, which names the states."""
-    everything = Split.none(log)
+    everything = CellSplit.none(log)
     for states in STATES:
         model, reference = model_of(log, states), None
         for method in SHOWN:
@@ -81,7 +81,7 @@ def fits(log: EventLog, seed: int, effort: Effort) -> Iterator[Found]:
             found = METHODS[method](everything, model, EPSILON, effort, source)
             if reference is None:
                 reference = modal(found.z[found.modes[0][0]], states)
-            yield Found(states, method, renamed(found, reference))
+            yield FittedStates(states, method, renamed(found, reference))
 
 
 def renamed(found: HiddenMarkovPosterior, reference: NDArray[np.int64]) -> HiddenMarkovPosterior:
@@ -97,7 +97,7 @@ def renamed(found: HiddenMarkovPosterior, reference: NDArray[np.int64]) -> Hidde
     )
 
 
-def emission_rows(log: EventLog, found: Found) -> Iterator[tuple[object, ...]]:
+def emission_rows(log: EventLog, found: FittedStates) -> Iterator[tuple[object, ...]]:
     """Every chain's own tables, with equal-tailed 90 % intervals."""
     means, ends = found.posterior.emissions(), found.posterior.emission_intervals(0.9)
     for feature in FEATURES:
@@ -115,7 +115,7 @@ def emission_rows(log: EventLog, found: Found) -> Iterator[tuple[object, ...]]:
             )
 
 
-def assignment_rows(log: EventLog, found: Found) -> Iterator[tuple[object, ...]]:
+def assignment_rows(log: EventLog, found: FittedStates) -> Iterator[tuple[object, ...]]:
     """Give the likeliest chain's state of every region and month, and how many chains say otherwise."""
     paths, chances = found.posterior.paths(), found.posterior.assignments()[found.likeliest]
     said = paths[found.likeliest]

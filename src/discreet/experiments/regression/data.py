@@ -61,7 +61,7 @@ COUNTRY = (
 
 @final
 @dataclass(frozen=True, eq=False)
-class Split:
+class RowSplit:
     """Encoded features and answers, to train on and to test on."""
 
     model: BayesianLogisticRegression
@@ -101,7 +101,7 @@ class Task:
         """How many records there are to train on."""
         return 3 * self.n // 4 if self.train is None else int(self.train.sum())
 
-    def split(self, rng: np.random.Generator) -> Split:
+    def split(self, rng: np.random.Generator) -> RowSplit:
         """Part what to train on from what to test on; a published split is made once."""
         if self.train is not None:
             return self._published
@@ -110,11 +110,11 @@ class Task:
         return self._parted(train)
 
     @cached_property
-    def _published(self) -> Split:
+    def _published(self) -> RowSplit:
         return self._parted(np.asarray(self.train))
 
-    def _parted(self, train: NDArray[np.bool_]) -> Split:
-        return Split(
+    def _parted(self, train: NDArray[np.bool_]) -> RowSplit:
+        return RowSplit(
             self.model,
             (self.features[train], self.answers[train]),
             (self.features[~train], self.answers[~train]),

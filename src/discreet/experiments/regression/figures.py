@@ -41,7 +41,7 @@ TASKS = {"Abalone": shells, "Adult": census, "MNIST 3 vs 8": digits}
 
 @final
 @dataclass(frozen=True)
-class Size:
+class RunSize:
     """How much is run: ε for each order (δ where the order is 0), seeds, and one record in `every`."""
 
     orders: dict[float, tuple[float, ...]]
@@ -52,14 +52,14 @@ class Size:
 
 
 TENTHS = (0.1, 1.0, 10.0)
-FULL = Size(
+FULL = RunSize(
     {1.0: (0.01, *TENTHS), 10.0: (*TENTHS, 100.0), 100.0: (*TENTHS, 100.0)},
     (0.1, 0.3, 1.0, 3.0, 10.0),
     20,
     {"Abalone": 1, "Adult": 8, "MNIST 3 vs 8": 4},  # Langevin's time grows with n²
     2,
 )
-QUICK = Size({1.0: (0.1,), 10.0: (1.0,)}, (1.0,), 2, {"Abalone": 11, "Adult": 123, "MNIST 3 vs 8": 140}, 1)
+QUICK = RunSize({1.0: (0.1,), 10.0: (1.0,)}, (1.0,), 2, {"Abalone": 11, "Adult": 123, "MNIST 3 vs 8": 140}, 1)
 
 
 @cache
@@ -136,7 +136,7 @@ def figures(out: Path, seed: int, quick: bool) -> tuple[Path, ...]:  # noqa: FBT
     )
 
 
-def _points(size: Size) -> Iterator[Point]:
+def _points(size: RunSize) -> Iterator[Point]:
     for name, every in size.every.items():
         if task_of(name, every) is None:
             continue

@@ -28,7 +28,7 @@ from discreet.sampling.source import SeededSource
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.experiments.regression.data import Split, Task
+    from discreet.experiments.regression.data import RowSplit, Task
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.models.regression_records import Records
     from discreet.posteriors.regression.coefficients import Coefficients
@@ -75,11 +75,11 @@ def scores(task: Task, make: Make | None, seeds: range) -> Iterator[Score]:
             yield from released_scores(ready, split, mine)
 
 
-def _exact(split: Split) -> Potential:
+def _exact(split: RowSplit) -> Potential:
     return Potential(split.records, split.model.loss, Fraction(1), split.model.strength)
 
 
-def _splits(task: Task, seeds: range) -> Iterator[tuple[Split, range]]:
+def _splits(task: Task, seeds: range) -> Iterator[tuple[RowSplit, range]]:
     """Yield a published split for all seeds, or a random one for each."""
     if task.train is not None:
         yield task.split(np.random.default_rng(0)), seeds
@@ -129,7 +129,7 @@ def round_above(n: int) -> int:
     return -(-n // unit) * unit
 
 
-def released_scores(ready: Any, split: Split, seeds: range) -> Iterator[Score]:  # noqa: ANN401
+def released_scores(ready: Any, split: RowSplit, seeds: range) -> Iterator[Score]:  # noqa: ANN401
     """Release once a seed, and predict the rows that were held out; draws share one pass over the records.
 
     Predicted as the default reading does; its weights and its caution, which are slow, are left out.
@@ -145,7 +145,7 @@ def released_scores(ready: Any, split: Split, seeds: range) -> Iterator[Score]: 
         yield averaged(posterior(release, reading="predictive"), split)
 
 
-def drawn(w: Floats, split: Split) -> Score:
+def drawn(w: Floats, split: RowSplit) -> Score:
     """Predict by one w."""
     unseen = split.unseen
     margins = unseen.rows @ w
@@ -153,7 +153,7 @@ def drawn(w: Floats, split: Split) -> Score:
     return error, float(np.mean(split.model.loss.value(margins, unseen.answers)))
 
 
-def averaged(found: Coefficients, split: Split) -> Score:
+def averaged(found: Coefficients, split: RowSplit) -> Score:
     """Predict by E σ(x·w) over the posterior."""
     features, answers = split.test
     p = found.probability(features)

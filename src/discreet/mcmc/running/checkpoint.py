@@ -23,7 +23,7 @@ from discreet.privacy.json import to_json
 
 if TYPE_CHECKING:
     from discreet.mcmc.kernel import State
-    from discreet.mcmc.running.plan import Plan
+    from discreet.mcmc.running.plan import ChainPlan
 
 __all__ = ["Checkpoint", "CheckpointError", "settings"]
 
@@ -31,7 +31,7 @@ FORMAT = "discreet-chains/1"
 PATIENCE = 1.0  # seconds between writes
 
 
-def settings(plan: Plan, seed: int | None, receipt: str) -> dict[str, Any]:
+def settings(plan: ChainPlan, seed: int | None, receipt: str) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "kernel": hashlib.sha256(fingerprint(plan.kernel).encode()).hexdigest(),

@@ -22,7 +22,7 @@ BITS = 40  # significant bits of a temperature found by calibration
 
 @final
 @dataclass(frozen=True)
-class Plan:
+class ChainPlan:
     """`chains` chains of `steps` steps; every state of every chain is released."""
 
     kernel: Kernel
@@ -58,7 +58,7 @@ def calibrate(kernel: Kernel, *, steps: int, target: Guarantee, chains: int = 4)
 
     def meets(temperature: float) -> bool:
         try:
-            return Plan(kernel.at(temperature), steps, chains).guarantee <= target
+            return ChainPlan(kernel.at(temperature), steps, chains).guarantee <= target
         except NotProved:  # a kernel that promises nothing when so cold
             return False
 

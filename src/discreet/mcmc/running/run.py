@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, final
 import numpy as np
 
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError, settings
-from discreet.mcmc.running.plan import Plan
+from discreet.mcmc.running.plan import ChainPlan
 from discreet.sampling.agreement import effective_size, r_hat
 from discreet.sampling.source import SYSTEM, SeededSource, Source, Words
 
@@ -31,7 +31,7 @@ SHOWN = 0.5  # seconds between its lines
 class Chains:
     """Released states, chains × (start and steps) × entries. Public: whatever is read from it is free."""
 
-    plan: Plan
+    plan: ChainPlan
     draws: State
     seeded: bool
 
@@ -142,7 +142,7 @@ class Used(Source):
 
 
 def run(
-    plan: Plan,
+    plan: ChainPlan,
     counts: Counts,
     *,
     source: Source | None = None,
@@ -160,7 +160,7 @@ def run(
     return _made(_Walk(plan, random, journal, []), counts, 0)
 
 
-def begun(plan: Plan, source: Source | None, file: str | Path, receipt: str = "") -> Checkpoint:
+def begun(plan: ChainPlan, source: Source | None, file: str | Path, receipt: str = "") -> Checkpoint:
     """Start the file of a run: what is public of it, and no state yet."""
     seed = source.seed if isinstance(source, SeededSource) else None
     if source is not None and source.seeded and seed is None:
@@ -184,7 +184,7 @@ def resume(kernel: Kernel, counts: Counts, file: str | Path | Checkpoint) -> Cha
     return _made(_Walk(plan, random, held, rows), counts, words)
 
 
-def resumable(kernel: Kernel, held: Checkpoint) -> Plan:
+def resumable(kernel: Kernel, held: Checkpoint) -> ChainPlan:
     """Return the plan of a checkpoint, if it is of this kernel."""
     meta = held.meta
     if meta["seed"] is None and not kernel.memoryless:
@@ -192,7 +192,7 @@ def resumable(kernel: Kernel, held: Checkpoint) -> Plan:
             "this kernel's records stood in a secret order that was kept nowhere: it cannot go on in another "
             "process; start a new run, or use a kernel whose state is all it needs"
         )
-    plan = Plan(kernel, meta["steps"], meta["chains"])
+    plan = ChainPlan(kernel, meta["steps"], meta["chains"])
     if settings(plan, meta["seed"], meta["receipt"]) != {k: v for k, v in meta.items() if k != "run"}:
         raise CheckpointError(
             f"{held.path} was begun by another kernel or other settings, a {meta['name']} whose temperature, "
@@ -206,7 +206,7 @@ def resumable(kernel: Kernel, held: Checkpoint) -> Plan:
 class _Walk:
     """A run under way."""
 
-    plan: Plan
+    plan: ChainPlan
     source: Source
     journal: Journal
     rows: list[State]
@@ -251,7 +251,7 @@ def _skip(source: Source, words: int) -> None:
 
 
 @contextmanager
-def _shown(plan: Plan) -> Iterator[Callable[[list[State]], None]]:
+def _shown(plan: ChainPlan) -> Iterator[Callable[[list[State]], None]]:
     """Write to a terminal's stderr once two seconds have passed: steps, worst R̂, spend."""
     if not sys.stderr.isatty():
         yield lambda rows: None  # noqa: ARG005
@@ -289,7 +289,7 @@ class _Clock:
         return True
 
 
-def status(plan: Plan, rows: list[State]) -> str:
+def status(plan: ChainPlan, rows: list[State]) -> str:
     """Worst R̂ and least effective size of the later half, and the spend so far at δ = 10⁻⁶."""
     _, recent = plan.kernel.told(np.stack(rows[len(rows) // 2 :], axis=1))
     agreement, sizes = (x[~np.isnan(x)] for x in (r_hat(recent), effective_size(recent)))

@@ -121,7 +121,7 @@ class KeepProbability:
     def __call__(self, graph: ProfileGraph, ratio: float) -> Kernels:
         from discreet.mechanisms.local.profile_programs import most_kept  # noqa: PLC0415 - loads scipy.optimize
 
-        return kept(graph, most_kept(graph, ratio))
+        return keep_or_redraw(graph, most_kept(graph, ratio))
 
 
 @final
@@ -163,7 +163,7 @@ class ExpectedCost:
 KEEP, LARGEST_ERROR, EXPECTED_CORRUPTION = KeepProbability(), LargestError(), ExpectedCorruption()
 
 
-def kept(graph: ProfileGraph, outputs: Floats) -> KeepOrRedraw:
+def keep_or_redraw(graph: ProfileGraph, outputs: Floats) -> KeepOrRedraw:
     """Read s = min q/P off the laws, exactly, and what is drawn afresh as r = (q − sP)/(1 − s)."""
     laws = [on_grid(q.tolist()) for q in outputs]
     s = min(Fraction(int(_least_ratio(graph.profiles, laws) * GRID), GRID), ONE)

@@ -118,7 +118,7 @@ class Tree:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Cells:
+class WeightedCounts:
     """Counts x_j with weights Γ(α_j+x)/x! · p(noise = ŷ_j − x) on 0 … most."""
 
     alpha: Floats
@@ -180,7 +180,7 @@ class Cells:
         """Weights times e^{tilt·x} of some of the counts."""
         from discreet.posteriors.counts.kernel import outlined, tabulated  # noqa: PLC0415
 
-        some = Cells(self.alpha[cells], self.noisy[cells], self.law, self.most)
+        some = WeightedCounts(self.alpha[cells], self.noisy[cells], self.law, self.most)
         setting, (top, low, high) = some._setting(), some._room()
         outlined(*setting, tilt, self.most, top, low, high)
         start = np.concatenate([[0], np.cumsum(high - low + 1)])
@@ -210,7 +210,7 @@ class Cells:
 class Summed:
     """A sum of counts under a tilt: its tree, or the tree of the sums of its blocks."""
 
-    cells: Cells
+    cells: WeightedCounts
     tilt: float
     blocks: list[slice]
     tree: Tree

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.families.family import credible
 from discreet.posteriors.base import Diagnostics, NoiseAware, public_source
 from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
-from discreet.posteriors.counts.nested_counts import NoisyTable, Problem
+from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable
 from discreet.posteriors.counts.nested_counts import draw as drawn
 from discreet.posteriors.noise_law import NoiseLaw
 
@@ -140,6 +140,6 @@ def counts_behind(  # noqa: PLR0917 - what a release says, one by one
     """S | Ŝ, independent draws: one table of one row (nested_counts)."""
     table = NoisyTable(noisy[None], law, np.asarray(prior.natural, dtype=np.float64))
     whole = float(prior.natural.sum())
-    problem = Problem((table,), whole, n, each=prior.total_per_record, size_prior=size_prior)
+    problem = NestedProblem((table,), whole, n, each=prior.total_per_record, size_prior=size_prior)
     _, (counts,) = drawn(problem, draws, rng)
     return np.asarray(counts[:, 0], dtype=np.int32)

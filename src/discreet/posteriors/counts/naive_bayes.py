@@ -13,7 +13,7 @@ from discreet.families.family import credible
 from discreet.posteriors.base import Diagnostics
 from discreet.posteriors.cautions import rows_near_empty
 from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
-from discreet.posteriors.counts.nested_counts import NoisyTable, Problem, draw
+from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable, draw
 from discreet.posteriors.counts_read import known_reading, refitted
 from discreet.posteriors.noise_law import NoiseLaw
 from discreet.sampling.source import SYSTEM, SeededSource
@@ -180,7 +180,7 @@ def noise_aware(cells: NoisyCells, model: NaiveBayes, draws: int) -> NaiveBayesP
     noisy = zip(cells.tables().values(), cells.scales, strict=True)
     laws = [(table, NoiseLaw(cells.noise, float(scale))) for table, scale in noisy]
     tables = tuple(NoisyTable(np.asarray(table, dtype=np.float64), law, alpha) for table, law in laws)
-    totals, counts = draw(Problem(tables, alpha, cells.n), draws, _generator(cells, model))
+    totals, counts = draw(NestedProblem(tables, alpha, cells.n), draws, _generator(cells, model))
     return NaiveBayesPosterior(
         model,
         "noise_aware",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
-from discreet.posteriors.counts.counts_given_sum import Cells, Masses, Summed, Tree
+from discreet.posteriors.counts.counts_given_sum import Masses, Summed, Tree, WeightedCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def _urn_slopes(alpha: float, x: float) -> tuple[float, float]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Problem:
+class NestedProblem:
     """All tables, the prior weight of a class, and n where it is public.
 
     A private n has the log prior `size_prior`, flat if none is given. Tables count a record `each` times.
@@ -95,15 +95,18 @@ class Problem:
         return int(min(max(seen), self.most * self.each))
 
     @cached_property
-    def cells(self) -> list[list[Cells]]:
+    def cells(self) -> list[list[WeightedCounts]]:
         """[class][table]"""
         return [
-            [Cells(t.weights, np.ascontiguousarray(t.noisy[y]), t.law, self.room) for t in self.tables]
+            [
+                WeightedCounts(t.weights, np.ascontiguousarray(t.noisy[y]), t.law, self.room)
+                for t in self.tables
+            ]
             for y in range(self.classes)
         ]
 
 
-def draw(problem: Problem, size: int, rng: np.random.Generator) -> tuple[Integers, list[Integers]]:
+def draw(problem: NestedProblem, size: int, rng: np.random.Generator) -> tuple[Integers, list[Integers]]:
     """(N, n_1, …, n_D): `size` independent draws of (classes,) and (classes, levels) each."""
     centre = _guess(problem)
     for attempt in range(RECENTRED):
@@ -140,7 +143,7 @@ def _moments(tree: Tree) -> tuple[float, float]:
     return tree.low + mean, float((share * (x - mean) ** 2).sum())
 
 
-def _guess(problem: Problem) -> Floats:
+def _guess(problem: NestedProblem) -> Floats:
     """Σ_j Ĉ_{ydj} is unbiased for N_y: weigh the tables by its precision, share out what is missing to n."""
     sums = np.array([table.noisy.sum(axis=1) for table in problem.tables])
     precision = np.array([1 / (table.levels * table.law.variance) for table in problem.tables])
@@ -151,7 +154,7 @@ def _guess(problem: Problem) -> Floats:
 
 
 def _by_size(
-    problem: Problem, centre: Floats, size: int, rng: np.random.Generator
+    problem: NestedProblem, centre: Floats, size: int, rng: np.random.Generator
 ) -> tuple[Integers, list[Integers]]:
     """Draw a private n one by one of those near, and the counts of a single row given it."""
     ((cells,),), each = problem.cells, problem.each
@@ -170,7 +173,7 @@ def _by_size(
     return totals[order, None], [np.concatenate(parts)[order, None]]
 
 
-def _log_size_prior(problem: Problem, totals: Integers) -> Floats:
+def _log_size_prior(problem: NestedProblem, totals: Integers) -> Floats:
     if problem.size_prior is None:
         return np.zeros(totals.size)
     return np.asarray(problem.size_prior(totals // problem.each), dtype=np.float64)
@@ -179,7 +182,7 @@ def _log_size_prior(problem: Problem, totals: Integers) -> Floats:
 # ── where the totals are ────────────────────────────────────────────────────────────────────────────
 
 
-def centres(problem: Problem) -> Floats:
+def centres(problem: NestedProblem) -> Floats:
     """About the likeliest N: where the slopes of ln p(Ĉ | N_y) and of its prior meet those of their sum."""
     tilts = [[0.0] * len(problem.tables) for _ in range(problem.classes)]
     last = [problem.room / problem.classes] * problem.classes
@@ -227,7 +230,7 @@ def _meeting(function: Callable[[float], tuple[float, Floats]], low: float, high
     return np.asarray(below[1] + share * (above[1] - below[1]))
 
 
-def _class_total(problem: Problem, y: int, slope: float, start: float, tilts: list[float]) -> float:
+def _class_total(problem: NestedProblem, y: int, slope: float, start: float, tilts: list[float]) -> float:
     """N_y at which ln p(Ĉ_y | N_y)p(N_y) has this slope, by Newton's rule within a bracket."""
     if len(problem.tables) == 1 and problem.prior == problem.tables[0].weights.sum():
         return problem.cells[y][0].mean(-slope)  # the prior of N_y is what normalises its levels
@@ -251,7 +254,7 @@ def _class_total(problem: Problem, y: int, slope: float, start: float, tilts: li
 
 
 def _totals(
-    problem: Problem, sums: list[list[Summed]], centre: Floats, size: int, rng: np.random.Generator
+    problem: NestedProblem, sums: list[list[Summed]], centre: Floats, size: int, rng: np.random.Generator
 ) -> Integers:
     """Draw N, of all tables together, and with Σ N_y = n where that is public."""
     masses = [class_mass(problem, row) for row in sums]
@@ -270,7 +273,7 @@ def _totals(
     return tree.split(n[np.minimum(found, n.size - 1)], rng)
 
 
-def class_mass(problem: Problem, row: list[Summed]) -> tuple[int, Floats]:
+def class_mass(problem: NestedProblem, row: list[Summed]) -> tuple[int, Floats]:
     """Log of Γ(α+N)/N! ∏_d p(Ĉ_{yd·} | N) from the first N that every table gives some mass."""
     low = max(part.tree.low for part in row)
     high = min(part.tree.low + part.tree.mass.size for part in row)

@@ -101,7 +101,7 @@ def padded(states: int) -> int:
 
 @final
 @dataclass(frozen=True)
-class Chain:
+class StateChain:
     """z, θ and the random stream of one chain; `sweep` changes them in place."""
 
     emissions: Emissions
@@ -113,7 +113,9 @@ class Chain:
     PATHS: ClassVar[Mapping[str, str]] = {"ffbs": "path_by_blocks", "collapsed": "path_by_cells"}
 
     @classmethod
-    def start(cls, emissions: Emissions, path: str, rng: np.random.Generator, z: NDArray[np.int64]) -> Chain:
+    def start(
+        cls, emissions: Emissions, path: str, rng: np.random.Generator, z: NDArray[np.int64]
+    ) -> StateChain:
         model = emissions.model
         states, width, steps = model.states, padded(model.states), model.steps
         four = (steps, states, 4)  # chains that are filtered side by side

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-from discreet.posteriors.hidden_markov.chain import Chain
+from discreet.posteriors.hidden_markov.chain import StateChain
 from discreet.posteriors.hidden_markov.notes import notes_of
 from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
 from discreet.posteriors.hidden_markov.readings import READINGS_OF, unread_cells
-from discreet.posteriors.hidden_markov.run import Plan, run
+from discreet.posteriors.hidden_markov.run import SweepPlan, run
 from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:
@@ -49,8 +49,10 @@ def fit(
     """
     released, bound = _bound(counts, model)
     data = READINGS_OF[_known(reading, READINGS_OF)](released, bound, unread_cells(missing, bound))
-    _known(kernel, Chain.PATHS)
-    plan = Plan(kernel, _whole(chains, "chains"), _whole(sweeps, "sweeps", 4), _whole(burn, "burn", 0), keep)
+    _known(kernel, StateChain.PATHS)
+    plan = SweepPlan(
+        kernel, _whole(chains, "chains"), _whole(sweeps, "sweeps", 4), _whole(burn, "burn", 0), keep
+    )
     raw = run(data, bound, plan, source or SYSTEM, checkpoint, show=progress)
     made = HiddenMarkovPosterior.of(
         model=bound, reading=reading, kernel=kernel, warm_up=burn, missing=data.unread, **raw

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-class Released(Protocol):
+class ReleasedChains(Protocol):
     """What the runs of private chains return (`line.chains`, `mcmc.running.run`), as far as it is read."""
 
     @property
@@ -27,7 +27,7 @@ class Released(Protocol):
 
 
 def read(
-    release: Released, *, burn: int | None = None, missing: ArrayLike | None = None
+    release: ReleasedChains, *, burn: int | None = None, missing: ArrayLike | None = None
 ) -> HiddenMarkovPosterior:
     """Return the assignments, tables and predictions of a run of HiddenMarkovGibbs, its labels resolved.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.posteriors.hidden_markov.chain import Chain, stored
+from discreet.posteriors.hidden_markov.chain import StateChain, stored
 from discreet.posteriors.hidden_markov.starts import SWEEPS_OF_STARTS, tournament
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ BETWEEN_SAVES = 20.0  # seconds of work that a killed process may lose
 
 @final
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """How long, by which kernel."""
 
     kernel: str
@@ -56,7 +56,7 @@ class Plan:
 def run(
     data: Data,
     model: HiddenMarkov,
-    plan: Plan,
+    plan: SweepPlan,
     source: Source,
     checkpoint: Path | str | None,
     *,
@@ -64,14 +64,14 @@ def run(
 ) -> Arrays:
     """All chains' draws: z, theta, transitions and log_joint, as the posterior wants them."""
     seeds = source.words(4 * plan.chains).reshape(plan.chains, 4)
-    book = Book.open(checkpoint, _fingerprint(data, model, plan), seeds)
+    book = SweepCheckpoint.open(checkpoint, _fingerprint(data, model, plan), seeds)
     cells = data.start_counts
     nowhere = np.zeros(len(cells), dtype=np.int64)
     draws = [_empty(model, plan, len(cells)) for _ in range(plan.chains)]
     with Bar(plan.chains * (SWEEPS_OF_STARTS + plan.total), show=show) as bar:
         for i in range(plan.chains):
             _run_chain(
-                Chain.start(data.fresh(), plan.kernel, book.stream(i), nowhere),
+                StateChain.start(data.fresh(), plan.kernel, book.stream(i), nowhere),
                 i,
                 cells,
                 plan,
@@ -82,7 +82,7 @@ def run(
     return {name: np.stack([part[name] for part in draws]) for name in draws[0]}
 
 
-def _empty(model: HiddenMarkov, plan: Plan, cells: int) -> Arrays:
+def _empty(model: HiddenMarkov, plan: SweepPlan, cells: int) -> Arrays:
     k = model.states
     return {
         "z": np.zeros((plan.kept, cells), dtype=np.int16),
@@ -93,7 +93,13 @@ def _empty(model: HiddenMarkov, plan: Plan, cells: int) -> Arrays:
 
 
 def _run_chain(
-    chain: Chain, i: int, cells: NDArray[Any], plan: Plan, book: Book, draws: Arrays, bar: Bar
+    chain: StateChain,
+    i: int,
+    cells: NDArray[Any],
+    plan: SweepPlan,
+    book: SweepCheckpoint,
+    draws: Arrays,
+    bar: Bar,
 ) -> None:
     done = book.restore(i, chain, draws)
     if done == 0:
@@ -126,7 +132,7 @@ class Mark:
     Kept in two places by turns, the one being written never the one that `whole` names.
     """
 
-    def __init__(self, chain: Chain, done: int) -> None:
+    def __init__(self, chain: StateChain, done: int) -> None:
         self.chain, self.spare = chain, chain.copy()
         self.whole = done, chain.copy(), chain.stream
 
@@ -136,7 +142,7 @@ class Mark:
         self.spare = before[1]
 
 
-def _record(after: int, plan: Plan, chain: Chain, draws: Arrays) -> None:
+def _record(after: int, plan: SweepPlan, chain: StateChain, draws: Arrays) -> None:
     """Keep every thin-th draw after the warm-up."""
     index, rest = divmod(after, plan.thin)
     if after > 0 and rest == 0 and index <= plan.kept:
@@ -145,7 +151,7 @@ def _record(after: int, plan: Plan, chain: Chain, draws: Arrays) -> None:
         draws["transitions"][index - 1] = chain.transitions()
 
 
-def _fingerprint(data: Data, model: HiddenMarkov, plan: Plan) -> str:
+def _fingerprint(data: Data, model: HiddenMarkov, plan: SweepPlan) -> str:
     """Of all that decides the draws but the seeds: the counts that are read, how, and for how long"""
     digest = hashlib.sha256(np.ascontiguousarray(data.start_counts).tobytes())
     digest.update(data.unread.tobytes())
@@ -154,7 +160,7 @@ def _fingerprint(data: Data, model: HiddenMarkov, plan: Plan) -> str:
 
 
 @final
-class Book:
+class SweepCheckpoint:
     """The file that a stopped run goes on from; without a path it keeps nothing."""
 
     def __init__(self, path: Path | None, fingerprint: str, seeds: NDArray[np.uint64]) -> None:
@@ -163,7 +169,7 @@ class Book:
         self.saved = time.monotonic()
 
     @classmethod
-    def open(cls, path: Path | str | None, fingerprint: str, seeds: NDArray[np.uint64]) -> Book:
+    def open(cls, path: Path | str | None, fingerprint: str, seeds: NDArray[np.uint64]) -> SweepCheckpoint:
         book = cls(Path(path) if path else None, fingerprint, seeds)
         if book.path and book.path.exists():
             with np.load(book.path) as stored:
@@ -179,7 +185,7 @@ class Book:
     def stream(self, i: int) -> np.random.Generator:
         return np.random.Generator(np.random.Philox(np.random.SeedSequence(self.seeds[i].tolist())))
 
-    def restore(self, i: int, chain: Chain, draws: Arrays) -> int:
+    def restore(self, i: int, chain: StateChain, draws: Arrays) -> int:
         """Put chain i where it stood and return how many sweeps it has done."""
         mark = f"chain{i}/"
         mine = {key.removeprefix(mark): value for key, value in self.pages.items() if key.startswith(mark)}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.models.hidden_markov import HiddenMarkov
-    from discreet.posteriors.hidden_markov.chain import Arrays, Chain
+    from discreet.posteriors.hidden_markov.chain import Arrays, StateChain
 
 ROUNDS = 30  # of Lloyd's; it has nearly always settled by then
 
@@ -92,7 +92,7 @@ ROUNDS_OF_STARTS = ((16, 8), (4, 24))  # so many candidates, so many sweeps each
 SWEEPS_OF_STARTS = sum(many * sweeps for many, sweeps in ROUNDS_OF_STARTS)
 
 
-def tournament(chain: Chain, counts: NDArray[Any], watch: Callable[[int], None] | None = None) -> None:
+def tournament(chain: StateChain, counts: NDArray[Any], watch: Callable[[int], None] | None = None) -> None:
     """Leave the chain at the likeliest of many short runs, each from its own k-means++ start.
 
     `watch` is told of every run how many sweeps it took.
@@ -115,7 +115,7 @@ def tournament(chain: Chain, counts: NDArray[Any], watch: Callable[[int], None] 
     chain.put(entrants[0])
 
 
-def _level(chain: Chain, entrant: Arrays, sweeps: int) -> tuple[float, Arrays]:
+def _level(chain: StateChain, entrant: Arrays, sweeps: int) -> tuple[float, Arrays]:
     """Mean log joint over the last half of so many sweeps, and where they led."""
     chain.put(entrant)
     levels = []

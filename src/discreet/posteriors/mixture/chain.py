@@ -77,7 +77,7 @@ class MixtureChain:
         sow(seed % 2**31)
         shape, joint = shape_of(evidence.model), evidence.counts(seed)
         reach = int(np.clip(REACH * evidence.scale, 1, max(evidence.most, 1)))
-        said = kernel.Said(
+        said = kernel.NoisyInput(
             evidence.joint.copy(),
             evidence.sharpness,
             evidence.squared,

@@ -35,7 +35,7 @@ class Shape(NamedTuple):
     length: Integers
 
 
-class Said(NamedTuple):
+class NoisyInput(NamedTuple):
     """Noisy counts; ln η(r) = −sharpness·|r| or −sharpness·r²; how many records a move takes at most."""
 
     noisy: Floats
@@ -61,7 +61,7 @@ def weigh(theta: Floats, shape: Shape, weight: Floats, total: Floats) -> None:
 
 
 @njit(inline="always")
-def log_noise(said: Said, cell: int, count: int, step: int) -> float:
+def log_noise(said: NoisyInput, cell: int, count: int, step: int) -> float:
     """Return what `step` more records in a cell do to ln η."""
     return log_gain(said.noisy[cell] - count, float(step), said.sharpness, said.squared)
 
@@ -73,7 +73,7 @@ def stride(most: int) -> int:
 
 
 @njit
-def exchange(joint: Integers, total: Floats, said: Said, order: Integers) -> None:
+def exchange(joint: Integers, total: Floats, said: NoisyInput, order: Integers) -> None:
     """Pair all cells at random; share a pair's records out anew by their odds, then move some of them.
 
     The first proposal is the law without noise, so that only noise is left in the ratio; the second is right
@@ -102,7 +102,7 @@ def exchange(joint: Integers, total: Floats, said: Said, order: Integers) -> Non
 
 
 @njit
-def resize(joint: Integers, n: int, total: Floats, said: Said) -> int:
+def resize(joint: Integers, n: int, total: Floats, said: NoisyInput) -> int:
     """Let records come to a cell or leave it, under a flat prior on n; return n."""
     for _ in range(joint.size):
         cell, step = np.random.randint(joint.size), stride(said.reach)
@@ -137,7 +137,9 @@ def tally(joint: Integers, weight: Floats, total: Floats, shape: Shape, counts: 
 
 
 @njit
-def log_joint(theta: Floats, prior: Floats, joint: Integers, n: int, total: Floats, said: Said) -> float:
+def log_joint(
+    theta: Floats, prior: Floats, joint: Integers, n: int, total: Floats, said: NoisyInput
+) -> float:
     """Ln p(π, θ) + ln p(counts | π, θ) + ln η, up to a constant."""
     level = math.lgamma(n + 1.0)
     for i in range(theta.size):
@@ -151,7 +153,7 @@ def log_joint(theta: Floats, prior: Floats, joint: Integers, n: int, total: Floa
 
 @njit
 def sweep(
-    joint: Integers, n: int, theta: Floats, prior: Floats, shape: Shape, said: Said, times: int
+    joint: Integers, n: int, theta: Floats, prior: Floats, shape: Shape, said: NoisyInput, times: int
 ) -> tuple[int, float]:
     """Draw counts, their classes and θ, `times` over; return n and the log joint before the last θ."""
     weight, total = np.empty((joint.size, shape.classes)), np.empty(joint.size)

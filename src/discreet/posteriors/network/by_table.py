@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from discreet.families.family import credible
 from discreet.posteriors.base import Diagnostics
 from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
-from discreet.posteriors.counts.nested_counts import NoisyTable, Problem, draw
+from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable, draw
 from discreet.posteriors.network.posterior import AT_ONCE, NetworkPosterior, generator, tables
 from discreet.posteriors.network.queries import cells_of, marginal
 from discreet.posteriors.noise_law import NoiseLaw
@@ -127,6 +127,6 @@ def by_table(
     for table, scale in zip(cells.tables().values(), cells.scales, strict=True):
         law = NoiseLaw(cells.noise, float(scale))
         one = NoisyTable(table.reshape(1, -1).astype(np.float64), law, alpha)
-        _, (counts,) = draw(Problem((one,), table.size * alpha, cells.n), draws, rng)
+        _, (counts,) = draw(NestedProblem((one,), table.size * alpha, cells.n), draws, rng)
         parts.append(counts.reshape(draws, -1).astype(np.float32))
     return np.concatenate(parts, axis=1)

@@ -27,7 +27,7 @@ C = TypeVar("C")
 
 @final
 @dataclass(frozen=True)
-class Problem:
+class NetworkProblem:
     """What a chain conditions on, in the kernel's layout."""
 
     layout: Any  # the kernel's Layout and Noise: importing them compiles
@@ -40,10 +40,10 @@ class Problem:
 
 @final
 @dataclass
-class Chain:
+class NetworkChain:
     """The state: records, ŷ − N, θ. Arrays are moved in place; numba's generator is seeded when it begins."""
 
-    problem: Problem
+    problem: NetworkProblem
     n: int
     codes: NDArray[np.int32]
     residual: Floats
@@ -53,7 +53,7 @@ class Chain:
     accepted: float = 0.0  # of the last sweep's single records
 
     @classmethod
-    def begin(cls, problem: Problem, records: NDArray[np.int32], seed: int) -> Chain:
+    def begin(cls, problem: NetworkProblem, records: NDArray[np.int32], seed: int) -> NetworkChain:
         """Start from these records; θ given them."""
         from discreet.posteriors.network import kernel  # noqa: PLC0415 - compiles on first use
 

@@ -13,8 +13,8 @@ from discreet.posteriors.counts_read import known_reading, refitted
 from discreet.posteriors.network.by_table import DRAWS, NetworkCounts, by_table
 from discreet.posteriors.network.chain import (
     WARMING,
-    Chain,
-    Problem,
+    NetworkChain,
+    NetworkProblem,
     allotted,
     check_length,
     jittered,
@@ -108,7 +108,7 @@ def fit(
     draws = np.empty((chains, kept, model.size), np.float32)
     sizes = np.empty((chains, kept), np.int64)
     seeds = [int(seed) for seed in (source or public_source(cells, model)).words(chains)]
-    starts = (Chain.begin(problem, started(problem, cells, n, seed), seed) for seed in seeds)
+    starts = (NetworkChain.begin(problem, started(problem, cells, n, seed), seed) for seed in seeds)
     work, pieces = moves(starts, burnt, thin, kept), chains * (WARMING + kept)
     for i, s, chain, many in watched(work, pieces, "records behind the counts"):
         chain.advance(many)
@@ -136,18 +136,18 @@ def apart(found: Diagnostics, sweeps: int) -> tuple[str, ...]:
     return (said,)
 
 
-def started(problem: Problem, cells: NoisyCells, n: int, seed: int) -> NDArray[np.int32]:
+def started(problem: NetworkProblem, cells: NoisyCells, n: int, seed: int) -> NDArray[np.int32]:
     """Return records like those that the noisy counts speak of, others for each seed."""
     rng, tables = np.random.default_rng(seed), zip(cells.model.cells, cells.scales, strict=True)
     scale = np.concatenate([np.full(table.size, float(s)) for table, s in tables])
     return allotted(problem.layout, problem.prior + jittered(problem.noisy, scale, rng), n, rng)
 
 
-def posed(cells: NoisyCells, model: BayesianNetwork) -> tuple[Problem, int]:
+def posed(cells: NoisyCells, model: BayesianNetwork) -> tuple[NetworkProblem, int]:
     """Return what a chain conditions on, and n to start from."""
     n, most = size_of(cells)
     prior, noisy = np.full(model.size, float(model.prior)), cells.noisy.astype(np.float64)
-    return Problem(layout_of(model), noise_of(cells, most), noisy, prior, most, cells.n is not None), n
+    return NetworkProblem(layout_of(model), noise_of(cells, most), noisy, prior, most, cells.n is not None), n
 
 
 def diagnosed(draws: NDArray[Any], method: str) -> Diagnostics:

@@ -17,7 +17,7 @@ LEAST, MOST = 0.02, 0.95  # how bold a move may be
 STAGES = 400
 
 
-class Target(Protocol):
+class SwarmTarget(Protocol):
     """A posterior over rows x: prior and likelihood, each up to a constant."""
 
     def imagine(self, size: int, rng: np.random.Generator) -> Floats:
@@ -30,7 +30,7 @@ class Target(Protocol):
         """Log likelihood of every row."""
 
 
-def settle(target: Target, size: int, rng: np.random.Generator, *, last: int = LAST) -> Floats:
+def settle(target: SwarmTarget, size: int, rng: np.random.Generator, *, last: int = LAST) -> Floats:
     """Draws (size, coordinates) of the posterior [Neal 2001; Del Moral, Doucet, Jasra 2006].
 
     A stage is as warm as leaves half of the swarm; then every draw moves, x ← m + √(1−β²)(x−m) + βLξ with the
@@ -53,7 +53,7 @@ def settle(target: Target, size: int, rng: np.random.Generator, *, last: int = L
 
 
 def _moved(
-    target: Target,
+    target: SwarmTarget,
     swarm: tuple[Floats, Floats],
     *,
     power: float,

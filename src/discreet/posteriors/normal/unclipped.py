@@ -34,7 +34,7 @@ ROOM = 0.05  # clipped records, over √n, that move no posterior by more than a
 
 @final
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class ScaledFamily:
     """A family whose rows are (x − middle)/size, within ±1 or the unit ball."""
 
     middle: float
@@ -76,20 +76,20 @@ def clipped(share: float) -> str:
 
 # ── the families ──
 @singledispatch
-def scaled(family: Family, observed: Observed) -> Scaled:
+def scaled(family: Family, observed: Observed) -> ScaledFamily:
     del observed
     raise TypeError(f"{type(family).__name__} has no normal rows")
 
 
 @scaled.register(NormalInverseGamma)
-def _scaled_normal_inverse_gamma(family: NormalInverseGamma, observed: Observed) -> Scaled:
+def _scaled_normal_inverse_gamma(family: NormalInverseGamma, observed: Observed) -> ScaledFamily:
     """σ² ~ IG(a, b) is IW(2a, 2b); rounding to the grid adds g²/12 to a square [Sheppard]."""
     m, k, a, b = family._parameters  # noqa: SLF001 - doubles of the public fields
     ends = max(map(abs, family._ends))  # noqa: SLF001
     g, balance = float(family.grid), float(family._balance)  # noqa: SLF001
     middle, size = g * family.middle, g * ends
     units = 1 / (balance * ends), 1 / ends**2
-    return Scaled(
+    return ScaledFamily(
         middle=middle,
         size=size,
         prior=(*NO_REGRESSION, np.array([(m - middle) / size]), np.array([[2 * b / size**2]]), 2 * a, k),
@@ -100,11 +100,11 @@ def _scaled_normal_inverse_gamma(family: NormalInverseGamma, observed: Observed)
 
 
 @scaled.register(NormalInverseWishart)
-def _scaled_normal_inverse_wishart(family: NormalInverseWishart, observed: Observed) -> Scaled:
+def _scaled_normal_inverse_wishart(family: NormalInverseWishart, observed: Observed) -> ScaledFamily:
     m, k, nu, scale = family._parameters  # noqa: SLF001
     ends, balance = float(family.radius / family.grid), float(family._balance)  # noqa: SLF001
     size, units = float(family.radius), (1 / (balance * ends), 1 / ends**2)
-    return Scaled(
+    return ScaledFamily(
         middle=0.0,
         size=size,
         prior=(*NO_REGRESSION, m / size, scale / size**2, float(nu), float(k)),
@@ -146,7 +146,7 @@ def base(family: Family, observed: Observed) -> LatentPrior:
 
 
 # ── chains ──
-def target(model: Scaled, observed: Observed) -> Moments:
+def target(model: ScaledFamily, observed: Observed) -> Moments:
     """Rows (1, x): the moments are [[n, Σxᵀ], [Σx, Σxxᵀ]], and n is exact, or has a noise of its own."""
     p = model.first.size
     noisy, unit = np.zeros((p + 1, p + 1)), np.full((p + 1, p + 1), model.units[1])

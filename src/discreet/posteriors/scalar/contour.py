@@ -35,7 +35,7 @@ NEARBY = 8  # sums of records at their bounds, on either side, that noise can re
 
 @final
 @dataclass(frozen=True, eq=False)
-class Line:
+class LogTransform:
     """Rows of ln E e^{zJ} + ln ŵ(z), J the sum of n·copies records above their lower bounds."""
 
     record: RecordLaw
@@ -77,7 +77,7 @@ class Line:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class MixedLogTransform:
     """Rows of ln Σ_n π(n) E e^{zJ_n} ŵ_n(z), the same n for every θ: as smooth as the noise on n is wide."""
 
     record: RecordLaw
@@ -115,20 +115,20 @@ class Mixture:
         )
 
 
-def log_likelihood(line: Line | Mixture) -> tuple[Floats, Floats]:
+def log_likelihood(line: LogTransform | MixedLogTransform) -> tuple[Floats, Floats]:
     """Log p(Ŝ | θ) of every row, and which share of the terms' sizes did not cancel."""
     refuse_no_law(line)
     tilt, deviation = saddle(line)
     return _integral(line, tilt, period(line, tilt, deviation))
 
 
-def guessed(line: Line | Mixture) -> Floats:
+def guessed(line: LogTransform | MixedLogTransform) -> Floats:
     """Return the saddle point's approximation to `log_likelihood`, right to a nat or so."""
     tilt, deviation = saddle(line)
     return np.asarray(line.at(tilt) - np.log(np.maximum(2.5 * deviation, 1.0)))
 
 
-def refuse_no_law(line: Line | Mixture) -> None:
+def refuse_no_law(line: LogTransform | MixedLogTransform) -> None:
     """Probabilities of a record must sum to one."""
     total = line.record.log_mgf(np.zeros((line.theta.size, 1), dtype=np.complex128), line.theta)
     if not np.all(np.abs(total) <= WHOLE):
@@ -139,7 +139,7 @@ def refuse_no_law(line: Line | Mixture) -> None:
 
 
 # ── where the line passes ───────────────────────────────────────────────────────────────────────────────
-def saddle(line: Line | Mixture, rounds: int = 160) -> tuple[Floats, Floats]:
+def saddle(line: LogTransform | MixedLogTransform, rounds: int = 160) -> tuple[Floats, Floats]:
     """Return the tilt at which the logarithm is least, nearly, and the tilted law's deviation.
 
     Newton's step on a convex function, or half of what brackets it: a tilt within a third of a deviation's
@@ -178,7 +178,7 @@ def saddle(line: Line | Mixture, rounds: int = 160) -> tuple[Floats, Floats]:
     )
 
 
-def period(line: Line | Mixture, tilt: Floats, deviation: Floats) -> Floats:
+def period(line: LogTransform | MixedLogTransform, tilt: Floats, deviation: Floats) -> Floats:
     """Return beyond which distance the tilted law has little left, by the best of some Chernoff bounds."""
     here = line.at(tilt)
     reach = np.zeros(tilt.size)
@@ -195,7 +195,7 @@ def period(line: Line | Mixture, tilt: Floats, deviation: Floats) -> Floats:
 
 
 # ── the integral ────────────────────────────────────────────────────────────────────────────────────────
-def _integral(line: Line | Mixture, tilt: Floats, period: Floats) -> tuple[Floats, Floats]:
+def _integral(line: LogTransform | MixedLogTransform, tilt: Floats, period: Floats) -> tuple[Floats, Floats]:
     """Sum over the period's frequencies; all of them, or until they are quiet, or until POINTS.
 
     In the last case the tilted law is widened by a normal law of deviation `blur`, and sums of records that
@@ -219,7 +219,7 @@ def _integral(line: Line | Mixture, tilt: Floats, period: Floats) -> tuple[Float
         size[active] += (times * np.abs(value)).sum(axis=1)
         still = np.abs(value).max(axis=1) < line.quiet
         rows = split[active]
-        if isinstance(part, Line) and rows.any():
+        if isinstance(part, LogTransform) and rows.any():
             value[rows] -= np.exp(part.take(rows).log_ends(z[rows]) - here[active[rows], None])
         soft[active] += (times * np.exp(-((blur[active, None] * t) ** 2) / 2) * value.real).sum(axis=1)
         if still.any():
@@ -227,14 +227,14 @@ def _integral(line: Line | Mixture, tilt: Floats, period: Floats) -> tuple[Float
     cut = (half > POINTS) & ~quiet
     share = _refuse_negative(np.where(cut, soft, plain) / size)
     log = here + np.log(np.maximum(share, LEAST) * size / period)
-    if isinstance(line, Line) and (cut & split).any():
+    if isinstance(line, LogTransform) and (cut & split).any():
         log = np.where(cut & split, np.logaddexp(log, _log_at_bounds(line)), log)
     return log, share
 
 
-def _apart(line: Line | Mixture, blur: Floats) -> NDArray[np.bool_]:
+def _apart(line: LogTransform | MixedLogTransform, blur: Floats) -> NDArray[np.bool_]:
     """Which rows would lose sums of records at their bounds, points that the noise still tells apart."""
-    if not isinstance(line, Line):
+    if not isinstance(line, LogTransform):
         return np.zeros(blur.size, dtype=np.bool_)
     reach = line.weights.noise.reach(40.0) / line.weights.unit
     return np.asarray((blur > 0.1 * line.weights.spread) & (reach < NEARBY * line.record.width))
@@ -249,7 +249,7 @@ def _refuse_negative(share: Floats) -> Floats:
     return share
 
 
-def stays_quiet(line: Line | Mixture, last: Complexes, here: Floats) -> NDArray[np.bool_]:
+def stays_quiet(line: LogTransform | MixedLogTransform, last: Complexes, here: Floats) -> NDArray[np.bool_]:
     """Whether the integrand stays small where records at either bound come into step again."""
     width = line.record.width
     found = np.ones(last.size, dtype=np.bool_)
@@ -260,7 +260,7 @@ def stays_quiet(line: Line | Mixture, last: Complexes, here: Floats) -> NDArray[
     return found
 
 
-def _log_at_bounds(line: Line) -> Floats:
+def _log_at_bounds(line: LogTransform) -> Floats:
     """Log Σ_k C(n, k) P(low)^{n−k} P(high)^k w(k·width), over the k that noise can reach."""
     n, width = line.count[:, None], line.record.width
     low, high = (end[:, None] for end in line.record.ends(line.theta))

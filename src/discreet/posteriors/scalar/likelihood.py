@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.posteriors.noise_law import NoiseLaw
-from discreet.posteriors.scalar.contour import Line, Mixture, guessed, log_likelihood
+from discreet.posteriors.scalar.contour import LogTransform, MixedLogTransform, guessed, log_likelihood
 from discreet.posteriors.scalar.record_law import record_law
 from discreet.posteriors.scalar.sizes import energy, sizes
 from discreet.posteriors.scalar.weights import Weights
@@ -101,7 +101,7 @@ class Likelihood:
         """Log p(Ŝ | θ, n) by the saddle point alone."""
         sizes = np.full(theta.size, n)
         weights = self.weights(row, sizes)
-        return guessed(Line(self.record, theta, sizes * self.record.copies, weights))
+        return guessed(LogTransform(self.record, theta, sizes * self.record.copies, weights))
 
     def _told(self, n: Floats) -> Floats:
         prior = self.size_prior(n.astype(np.int64)) if self.size_prior else np.zeros(n.size)
@@ -111,7 +111,9 @@ class Likelihood:
         """Log Σ_n π(n) p(Ŝ | θ, n), n under one integral where noise is wide."""
         if n.size <= FEW or not self.weights(row, n).wide:
             return self._each(row, theta, n, log_prior)
-        found, share = log_likelihood(Mixture(self.record, theta, n, log_prior, self.weights(row, n)))
+        found, share = log_likelihood(
+            MixedLogTransform(self.record, theta, n, log_prior, self.weights(row, n))
+        )
         poor = share < SHARE
         if poor.any():
             found[poor] = self._each(row, theta[poor], n, log_prior)
@@ -136,7 +138,7 @@ class Likelihood:
         empty = n == 0
         found = weights.log(np.zeros((n.size, 1)))[:, 0]
         if not empty.all():
-            line = Line(self.record, theta, n * self.record.copies, weights)
+            line = LogTransform(self.record, theta, n * self.record.copies, weights)
             found[~empty] = log_likelihood(line.take(~empty))[0]
         return found
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.posteriors.scalar.contour import (
     NEGATIVE,
-    Line,
+    LogTransform,
     period,
     refuse_no_law,
     saddle,
@@ -32,12 +32,12 @@ ROWS = 512  # values of θ in memory at once
 LOWEST = -1e5
 
 
-def centred(likelihood: Likelihood, theta: Floats) -> tuple[Line, Floats]:
+def centred(likelihood: Likelihood, theta: Floats) -> tuple[LogTransform, Floats]:
     """Return the lines of Ŝ at its mean for every θ, n public, and the deviations of Ŝ in units of j."""
     record, n = likelihood.record, float(likelihood.n or 0)
     count = np.full(theta.size, n * record.copies)
     weights = Weights(likelihood.noise, record.unit, (count * record.mean(theta))[:, None])
-    line = Line(record, theta, count, weights)
+    line = LogTransform(record, theta, count, weights)
     refuse_no_law(line)
     return line, saddle(line)[1]
 
@@ -60,7 +60,7 @@ def log_table(likelihood: Likelihood, noisy: Floats, theta: Floats) -> Floats:
     return found
 
 
-def _log_group(line: Line, reach: Floats, seen: Weights, span: float) -> Floats:
+def _log_group(line: LogTransform, reach: Floats, seen: Weights, span: float) -> Floats:
     """As `log_table`, for θ whose laws all fit one period."""
     blur = 5.5 * span / (2 * np.pi * POINTS) if span > 2 * POINTS else 0.0
     plain, soft = np.zeros((2, line.theta.size, len(seen.centres)))
@@ -83,7 +83,7 @@ def _log_group(line: Line, reach: Floats, seen: Weights, span: float) -> Floats:
     return _log_law(law, np.abs(seen.centres.T - line.weights.centres) <= reach[:, None]).T
 
 
-def _all_quiet(line: Line, t: float) -> bool:
+def _all_quiet(line: LogTransform, t: float) -> bool:
     last = np.full(line.theta.size, 1j * t)
     return bool(np.all(stays_quiet(line, last, line.at(np.zeros(line.theta.size)))))
 

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.report.drawn.svg import Axis, bottom_axis, box, diamond, fitted, legend, line, responsive, words
+from discreet.report.drawn.svg import (
+    Axis,
+    bottom_axis,
+    box,
+    cut_to_room,
+    diamond,
+    legend,
+    line,
+    responsive,
+    words,
+)
 from discreet.report.markup import Html, joined
 from discreet.report.numbers import places_for, shown, tick_teller
 from discreet.report.summary import Summary, shown_first
@@ -126,7 +136,7 @@ def _row(row: Row, across: Axis, top: float, width: int) -> Html:
         parts += [diamond(across.at(mark), y, 6, "draw") for mark in row.marks]
     room = width - 16 - 7.4 * len(row.said) - 16
     label = [
-        words(8, top + 17, fitted(row.label, room), "label"),
+        words(8, top + 17, cut_to_room(row.label, room), "label"),
         words(width - 8, top + 17, row.said, "value", "end"),
     ]
     return joined([*parts, *label])
@@ -142,7 +152,7 @@ def bars(name: str, title: str, rows: list[tuple[str, float]]) -> Html:
         for i, (label, share) in enumerate(rows):
             top, said = 34.0 * i, f"{100 * share:.1f} %"
             parts += [
-                words(8, top + 15, fitted(label, width - 90), "label"),
+                words(8, top + 15, cut_to_room(label, width - 90), "label"),
                 words(width - 8, top + 15, said, "value", "end"),
                 box(8, top + 20, max(2.0, (width - 16) * share / longest), 8, "fill", corner=4),
             ]

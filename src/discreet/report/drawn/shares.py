@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.report.drawn.svg import fitted, pixels, responsive, words
+from discreet.report.drawn.svg import cut_to_room, pixels, responsive, words
 from discreet.report.markup import Html, element, joined, table
 from discreet.report.numbers import decimals, places_for, shown, whole
 from discreet.report.subject import UNKNOWN, quoted
@@ -68,15 +68,15 @@ def strips(name: str, one: Shares) -> Html:
     def draw(width: int) -> tuple[float, Html]:
         left = 190.0 if width > 400 else 104.0
         each = (width - left - 8) / len(columns)
-        parts = [words(0, 16, fitted(one.name, left - 8), "label")]
+        parts = [words(0, 16, cut_to_room(one.name, left - 8), "label")]
         if len(one.groups) > 1:
             parts += [
-                words(left + each * (j + 0.5), 16, fitted(one.groups[j], each - 4), "key", "middle")
+                words(left + each * (j + 0.5), 16, cut_to_room(one.groups[j], each - 4), "key", "middle")
                 for j in columns
             ]
         for row, i in enumerate(one.chosen):
             top = 26.0 + 40 * row
-            parts.append(words(0, top + 23, fitted(one.levels[i], left - 8), "label"))
+            parts.append(words(0, top + 23, cut_to_room(one.levels[i], left - 8), "label"))
             parts += [_cell(one, j, i, most, (left + each * j, top, each - 4)) for j in columns]
         return 30.0 + 40 * len(one.chosen), joined(parts)
 

@@ -76,7 +76,7 @@ def area(points: Sequence[tuple[float, float]], base: float, class_: str) -> Htm
     return curve([(points[0][0], base), *points, (points[-1][0], base)], class_)
 
 
-def fitted(text: str, room: float) -> str:
+def cut_to_room(text: str, room: float) -> str:
     """Cut a label to the room it has; far-eastern letters are twice as wide."""
     used = 0.0
     for i, letter in enumerate(text):
@@ -98,7 +98,7 @@ def bottom_axis(axis: Axis, y: float, top: float, say: Callable[[float], str], n
         for t in axis.ticks()
     ]
     base, middle = line(axis.start, y, axis.end, y, "axis"), ((axis.start + axis.end) / 2, y + 38)
-    return joined([*marks, base, words(*middle, fitted(name, axis.end - axis.start), "name", "middle")])
+    return joined([*marks, base, words(*middle, cut_to_room(name, axis.end - axis.start), "name", "middle")])
 
 
 def _anchor(axis: Axis, tick: float) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.sampling.multivariate import NormalInverseGamma
+    from discreet.sampling.multivariate import ExactNormalInverseGamma
     from discreet.sampling.source import Source, Words
 
     Cells = NDArray[np.int64]
@@ -140,7 +140,7 @@ def root(x: Fraction) -> float:
 
 
 def normal_inverse_gamma(
-    source: Source, law: NormalInverseGamma, size: int
+    source: Source, law: ExactNormalInverseGamma, size: int
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Cells of size·d locations, and variances to 24 significant bits, of the same ideal draws"""
     cells: list[NDArray[Any]] = [np.empty(0, dtype=np.int64)]
@@ -153,7 +153,7 @@ def normal_inverse_gamma(
     return np.concatenate(cells), np.concatenate(variances)
 
 
-def _jointly(g: Gammas, z: Normals, law: NormalInverseGamma) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _jointly(g: Gammas, z: Normals, law: ExactNormalInverseGamma) -> tuple[NDArray[Any], NDArray[np.float64]]:
     d, u = len(law.mean), errors()[0]
     factor, shift = _scaled(law.scale)
     spread, sure = np.empty(g.g.size), np.empty(g.g.size, dtype=np.bool_)
@@ -173,7 +173,7 @@ def _jointly(g: Gammas, z: Normals, law: NormalInverseGamma) -> tuple[NDArray[An
     return _offset(near, np.array(wholes, dtype=object), settled), spread
 
 
-def _spread_out(z: Normals, law: NormalInverseGamma) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _spread_out(z: Normals, law: ExactNormalInverseGamma) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """L⁻ᵀz/grid and its absolute error, row by row"""
     d, u = len(law.mean), errors()[0]
     factor = np.array(law.transposed_inverse()) / float(law.grid)

@@ -32,7 +32,7 @@ TEXTS = "text, which this engine may compare other than by code points"
 
 @final
 @dataclass(frozen=True, eq=False)
-class Source:
+class TableSource:
     """An Ibis table and what the builders must know of its engine."""
 
     relation: Any = field(repr=False)
@@ -46,7 +46,7 @@ class Source:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a source is a door to private rows and is not copied or pickled; open it anew")
 
-    def closing(self, connection: BaseBackend) -> Source:
+    def closing(self, connection: BaseBackend) -> TableSource:
         """Close a connection of ours when nothing holds this source any more."""
         weakref.finalize(self, connection.disconnect)
         return self
@@ -57,7 +57,7 @@ class Source:
         return self.engine == "duckdb"
 
 
-def open_source(source: object, table: str | None, columns: Mapping[str, str]) -> Source:
+def open_source(source: object, table: str | None, columns: Mapping[str, str]) -> TableSource:
     """Connect; `columns` are all that is taken (if none, all that there are), and their types."""
     if isinstance(source, str | Path):
         return _from_address(str(source), table, columns)
@@ -69,7 +69,7 @@ def open_source(source: object, table: str | None, columns: Mapping[str, str]) -
     return _registered(guarded("reading the frame", lambda: opener(source, columns)))
 
 
-def _from_ibis(source: ir.Table, columns: Mapping[str, str]) -> Source:
+def _from_ibis(source: ir.Table, columns: Mapping[str, str]) -> TableSource:
     if source.op().find(InMemoryTable):  # rows that this process holds already, unbound or bound
         return open_source(guarded("reading the frame", source.to_pyarrow), None, columns)
     backend = source.get_backend()
@@ -78,16 +78,16 @@ def _from_ibis(source: ir.Table, columns: Mapping[str, str]) -> Source:
     if backend.name in COLUMNS:
         return _of_query(backend, lambda: backend.compile(source), columns)
     texts = {n: TEXTS for n, t in source.schema().items() if t.is_string() and backend.name != "polars"}
-    return Source(source, backend.name, refused=texts)
+    return TableSource(source, backend.name, refused=texts)
 
 
-def _of_query(backend: BaseBackend, query: Callable[[], str], columns: Collection[str]) -> Source:
+def _of_query(backend: BaseBackend, query: Callable[[], str], columns: Collection[str]) -> TableSource:
     """Return the columns of a query with texts that are compared by code points."""
     relation, others = guarded("opening the table", lambda: comparable(backend, query(), columns))
-    return Source(relation, backend.name, refused=others)
+    return TableSource(relation, backend.name, refused=others)
 
 
-def _from_address(address: str, table: str | None, columns: Collection[str]) -> Source:
+def _from_address(address: str, table: str | None, columns: Collection[str]) -> TableSource:
     if address.startswith(POSTGRES):
         return _from_postgres(address, _named(table), columns)
     lower = address.lower()
@@ -122,7 +122,7 @@ def _file(address: str) -> BaseBackend:
     return connection
 
 
-def _from_postgres(url: str, table: str, columns: Collection[str]) -> Source:
+def _from_postgres(url: str, table: str, columns: Collection[str]) -> TableSource:
     def connect() -> BaseBackend:
         import psycopg  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415 - missing is said before connecting
 
@@ -133,7 +133,7 @@ def _from_postgres(url: str, table: str, columns: Collection[str]) -> Source:
     return _table(connection, table, columns, "SELECT 1 WHERE to_regclass(quote_ident(%s)) IS NOT NULL")
 
 
-def _table(connection: BaseBackend, name: str, columns: Collection[str], look: str) -> Source:
+def _table(connection: BaseBackend, name: str, columns: Collection[str], look: str) -> TableSource:
     if not guarded("opening the table", lambda: connection.con.execute(look, (name,)).fetchall()):
         raise ValueError(f"the database has no table {name!r}; check table=")
     return _of_query(connection, lambda: all_of(connection, name), columns).closing(connection)
@@ -158,7 +158,7 @@ def _embedded() -> BaseBackend:
     return connection
 
 
-def _registered(rows: object, *, text: bool = False) -> Source:
+def _registered(rows: object, *, text: bool = False) -> TableSource:
     connection = _embedded()
 
     def look() -> ir.Table:
@@ -168,11 +168,11 @@ def _registered(rows: object, *, text: bool = False) -> Source:
     return _own(guarded("reading the frame", look), text=text)
 
 
-def _own(relation: duckdb.DuckDBPyRelation, *, text: bool = False, dictionaries: bool = False) -> Source:
+def _own(relation: duckdb.DuckDBPyRelation, *, text: bool = False, dictionaries: bool = False) -> TableSource:
     """Return a table of a connection of ours, on which texts are equal by code points already."""
     connection = relation.get_backend()
     types = guarded("opening the table", lambda: duckdb_columns(connection, connection.compile(relation)))
-    return Source(relation, "duckdb", text, dictionaries, refused(types))
+    return TableSource(relation, "duckdb", text, dictionaries, refused(types))
 
 
-__all__ = ["MissingExtra", "Source", "open_source"]
+__all__ = ["MissingExtra", "TableSource", "open_source"]

@@ -40,7 +40,7 @@ _SAFE = 1e-9  # far above any rounding of a logarithm here; costs as much of the
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Envelope:
+class RadialEnvelope:
     """Strips [edge_j, edge_{j+1}) of r with whole shares N_j and heights ln h_j ≥ (d−1)ln r + γr − ψ(r)."""
 
     root: Floats  # S
@@ -136,7 +136,7 @@ def tilt(tilted: Tilted, root: Floats) -> float:
     return seen * (1 + 1e-9) + hidden
 
 
-def strips(root: Floats, psi: Growth, gamma: float, farthest: float) -> Envelope:
+def strips(root: Floats, psi: Growth, gamma: float, farthest: float) -> RadialEnvelope:
     """Cover [0, farthest] and weigh each strip by a bound of ∫ r^{d−1}e^{γr−ψ}."""
     d = len(root)
     edges = _edges(d, psi, gamma, farthest)
@@ -149,7 +149,7 @@ def strips(root: Floats, psi: Growth, gamma: float, farthest: float) -> Envelope
     scale = float(np.logaddexp.reduce(masses))
     shares = np.maximum(np.ceil(np.exp(masses - scale) * SHARES), 1).astype(np.int64)
     heights = np.log(shares) - np.log(widths) - math.log(SHARES) + scale + _SAFE
-    return Envelope(root, edges, shares, heights)
+    return RadialEnvelope(root, edges, shares, heights)
 
 
 def _edges(d: int, psi: Growth, gamma: float, farthest: float) -> Floats:

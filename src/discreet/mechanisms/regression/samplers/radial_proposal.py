@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.mechanisms.regression.samplers.loss_floors import rises
 from discreet.mechanisms.regression.samplers.radial_envelope import (
-    Envelope,
+    RadialEnvelope,
     growth,
     lengths,
     metric,
@@ -38,7 +38,7 @@ FINER = 2**40  # the noise's own grid, below its spread
 
 @final
 @dataclass(frozen=True, repr=False)
-class Ball:
+class ProposalBall:
     """‖w‖ ≤ R. Inside, U ≥ U + (λ/2)(‖w‖² − R²): proposals come from a stronger prior, for any λ ≥ 0."""
 
     radius: float
@@ -68,7 +68,7 @@ class Ball:
         return self.strength / 2 * max(self.radius**2 - float(v @ v), 0.0)
 
 
-EVERYWHERE = Ball(1e150)
+EVERYWHERE = ProposalBall(1e150)
 
 
 @final
@@ -77,12 +77,12 @@ class Proposal:
     """w = v + r·Sz/‖z‖, accepted with probability e^{−exponent} ≤ 1."""
 
     tilted: Tilted
-    envelope: Envelope
+    envelope: RadialEnvelope
     rise: Rise
-    ball: Ball
+    ball: ProposalBall
 
     @classmethod
-    def of(cls, tilted: Tilted, ball: Ball = EVERYWHERE) -> Self:
+    def of(cls, tilted: Tilted, ball: ProposalBall = EVERYWHERE) -> Self:
         """Anchor at the minimum; the metric is I/√m should the fitted one leave the law too wide."""
         margins = tilted.rows @ tilted.anchor
         far = 2 * (tilted.dimension * math.log(2) + TAIL) + ball.slack(tilted.anchor)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.families.exact_fields import power_of_two_above
-from discreet.mechanisms.regression.samplers.radial_proposal import Ball, Proposal
+from discreet.mechanisms.regression.samplers.radial_proposal import Proposal, ProposalBall
 from discreet.mechanisms.regression.samplers.rejection_rounding import Rounding
 from discreet.mechanisms.regression.samplers.tilted_potential import Tilted
 from discreet.privacy.accounting.conversions import above
@@ -47,7 +47,7 @@ def draws(potential: Potential, size: int, source: Source) -> Floats:
 
 def draws_within(potential: Potential, radius: Exact, size: int, source: Source) -> Floats:
     """`size` draws of e^{−U} given ‖w‖ ≤ radius; the noise of `spread` may carry them just outside."""
-    inside = Ball.of(potential, _double_below(radius))
+    inside = ProposalBall.of(potential, _double_below(radius))
     proposal = Proposal.of(Tilted.plain(potential, inside.strength), inside)
     return proposal.released(size, spread(potential.strength), source)
 
