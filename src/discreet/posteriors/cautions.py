@@ -35,8 +35,12 @@ def misfit(noise: Floats, power: float) -> float:
 
     `noise` (draws, numbers) is in units of b (power 1) or of σ (power 2); its sum is averaged over the draws.
     """
-    size, total = noise.shape[-1], float(np.mean(np.sum(abs(noise) ** power, axis=-1)))
-    return float((total - size) / np.sqrt(power * size))
+    return strayed(np.sum(abs(noise) ** power, axis=-1), noise.shape[-1], power)
+
+
+def strayed(sums: Floats, size: int, power: float) -> float:
+    """Return the same, of such sums over `size` numbers, one for each draw."""
+    return float((np.mean(sums) - size) / np.sqrt(power * size))
 
 
 def cautions(
@@ -66,12 +70,17 @@ def cautions(
             f"the draws are worth only {found.ess:.0f} independent ones: ends of intervals are rough; read "
             "the release again with longer chains, which costs nothing"
         )
-    if not apart <= FAR:
-        said.append(
-            f"the released numbers are {apart:.3g} deviations from what this posterior and the noise "
-            "explain: the prior, the number of records or the law of the rows does not fit the data"
-        )
-    return tuple(words for words in (*said, *more) if words)
+    return tuple(words for words in (*said, unexplained(apart), *more) if words)
+
+
+def unexplained(apart: float) -> str | None:
+    """Say that released numbers are farther from the posterior than noise goes, where they are."""
+    if apart <= FAR:
+        return None
+    return (
+        f"the released numbers are {apart:.3g} deviations from what this posterior and the noise "
+        "explain: the prior, the number of records or the law of the rows does not fit the data"
+    )
 
 
 def rows_near_empty(cells: NoisyCells) -> tuple[str, ...]:

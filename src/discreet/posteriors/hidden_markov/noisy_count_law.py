@@ -4,8 +4,10 @@
 
 For every integer y that was released, ln f is stored as cubic pieces in u = √μ (values and exact slopes at
 the nodes: Hermite), because a Poisson count has nearly the same spread everywhere in √μ. Before the first
-node, where ln f may fall to −∞, it is ln Σ_x c_x μ^x − μ instead. Noise on the line is read after rounding
-to integers, whose law is known exactly. ln f is known up to what no μ changes.
+node, where ln f may fall to −∞, it is ln Σ_x c_x μ^x − μ instead. Beyond a table ln f goes on as its largest
+term does: cells that share a state may be hundreds of deviations from its mean, and must pull as they would.
+Noise on the line is read after rounding to integers, whose law is known exactly. ln f is known up to what no
+μ changes.
 """
 
 from __future__ import annotations
@@ -26,15 +28,18 @@ if TYPE_CHECKING:
     from discreet.posteriors.noise_law import NoiseLaw
 
 SPACING = 0.25  # between nodes in √μ
-NATS = 28.0  # how far down the tails of the noise a table reaches; beyond, ln f goes on as a line in μ
+NATS = 28.0  # how far down the tails of the noise a table reaches
 LOW = -300.0  # nats below which the likeliest noise is taken off before a double is made of it
 SPREADS = 12.0  # and of the Poisson law, in standard deviations
+FEW = 3  # the last power of μ in the series
+SURE = 1e-60  # below which a sum of products of doubles is made again of logarithms
+NEWTON = 40  # steps at most
 
 
 @final
 @dataclass(frozen=True)
 class NoiseTable:
-    """Row i holds ln f(y_i; ·): `pieces` from base[i] on, `first[i]` nodes up from 0; ends: slopes in μ.
+    """Row i holds ln f(y_i; ·): `pieces` from base[i] on, `first[i]` nodes up from 0; ends: what `rate` needs.
 
     A row that begins at 0 has the series' coefficients in its first piece, and its level as ln f there.
     """
@@ -43,13 +48,14 @@ class NoiseTable:
     base: NDArray[np.int64]
     first: NDArray[np.float64]
     length: NDArray[np.float64]  # intervals of the row
-    ends: Floats  # (rows, 6): μ, ln f and slope at the lower end, the same at the upper
+    ends: Floats  # (rows, 6): y, ln f and rate at the lower end; noise, ln f and rate at the upper
 
 
 def noise_table(law: NoiseLaw, ys: NDArray[np.int64]) -> NoiseTable:
     """Tabulate for distinct integers ys."""
     spread = law.reach(NATS) + SPREADS * np.sqrt(np.maximum(ys, 0) + 1.0) + 4.0
     low = np.floor(np.sqrt(np.maximum(ys - spread, 0.0)) / SPACING).astype(np.int64)
+    low = np.where(ys - law.reach(NATS) > FEW, np.maximum(low, 1), low)  # no series: a count of 3 cannot be
     high = np.ceil(np.sqrt(np.maximum(ys, 0) + spread) / SPACING).astype(np.int64) + 1
     length = high - low
     base = np.concatenate([[0], np.cumsum(length + 1)])
@@ -60,8 +66,11 @@ def noise_table(law: NoiseLaw, ys: NDArray[np.int64]) -> NoiseTable:
     log_mass = log_integer_mass(law, reach)
     least = log_mass[reach - np.abs(ys)]  # of the likeliest count behind a negative y, 0
     lift = np.where((ys < 0) & (least < LOW), least, 0.0)
-    fill(ys, low, high, base[:-1], log_mass, lift, reach, window, values, slopes)
+    fill(
+        ys, low, high, base[:-1], log_mass, lift, reach, int(law.reach(2 * NATS)) + 2, window, values, slopes
+    )
     table = _pieces(low, length, base, values, slopes)
+    ends(ys, law.scale if law.laplacian else -(law.scale**2), low, high, table.ends)
     _begin(table, values[table.base + 1], log_mass[reach - ys[:, None] + np.arange(3)] - lift[:, None])
     return table
 
@@ -84,6 +93,56 @@ def _begin(table: NoiseTable, first: Floats, log_mass: Floats) -> None:
 
 
 @kernel
+def log_sum(first: int, last: int, mu: float, log_mass: Floats, shift: int) -> float:
+    """Ln Σ_x Poisson(x; μ)·noise, x from first to last, by logarithms"""
+    terms = np.empty(last - first)
+    for x in range(first, last):
+        terms[x - first] = x * math.log(mu) - mu - math.lgamma(x + 1.0) + log_mass[x + shift]
+    top = terms.max()
+    return top + math.log(np.exp(terms - top).sum())
+
+
+@kernel
+def rate(mu: float, y: float, noise: float) -> float:
+    """The largest of ln Poisson(x; μ) + ln noise(y − x) over x ≥ 0, by Stirling's leading terms
+
+    `noise` is b of Laplace noise, −σ² of Gaussian, 0 where nothing was shown.
+    """
+    if noise == 0.0 or mu <= 0.0:
+        return 0.0 if noise == 0.0 else min(-y / noise if noise > 0 else 0.5 * y * y / noise, 0.0)
+    if noise > 0.0:
+        x = min(max(y, mu * math.exp(-1.0 / noise)), mu * math.exp(min(1.0 / noise, 700.0)))
+        shown = -abs(y - x) / noise
+    else:
+        x = likeliest(mu, y, -noise)
+        shown = 0.5 * (y - x) * (y - x) / noise
+    poisson = x * (math.log(mu) - math.log(x) + 1.0) - mu if x > 0.0 else -mu
+    return poisson + shown
+
+
+@kernel
+def likeliest(mu: float, y: float, variance: float) -> float:
+    """x with ln x + (x − y)/σ² = ln μ: Newton's rule on ln x, from above, where it cannot overshoot"""
+    w = math.log(max(mu, y))
+    for _ in range(NEWTON):
+        x = math.exp(w)
+        step = (w + (x - y) / variance - math.log(mu)) / (1.0 + x / variance)
+        w -= step
+        if abs(step) < 1e-12:
+            break
+    return math.exp(w)
+
+
+@kernel
+def ends(ys: Integers, noise: float, low: Integers, high: Integers, out: Floats) -> None:
+    """Put y, the noise, and the rate at both ends beside ln f there."""
+    for i in range(ys.size):
+        out[i, 0], out[i, 3] = ys[i], noise
+        out[i, 2] = rate((low[i] * SPACING) ** 2, float(ys[i]), noise)
+        out[i, 5] = rate((high[i] * SPACING) ** 2, float(ys[i]), noise)
+
+
+@kernel
 def fill(
     ys: Integers,
     low: Integers,
@@ -92,6 +151,7 @@ def fill(
     log_mass: Floats,
     lift: Floats,
     reach: int,
+    far: int,
     window: float,
     values: Floats,
     slopes: Floats,
@@ -116,8 +176,15 @@ def fill(
                 for x in range(start, stop):
                     here += poisson[x] * mass[x + shift]
                     below += poisson[x] * mass[x + shift + 1]
-                values[base[i] + node - low[i]] = math.log(max(here, TINY))
-                slopes[base[i] + node - low[i]] = below / here - 1.0 if here > TINY else 0.0
+                at = base[i] + node - low[i]
+                if here < SURE and node > 0:  # far from y, or where y is outside of what was summed
+                    first, last = max(0, min(start, ys[i] - far)), min(max(stop, ys[i] + far), ys[i] + reach)
+                    values[at] = log_sum(first, last, mu, log_mass, shift) - lift[i]
+                    ratio = log_sum(first, last, mu, log_mass, shift + 1) - lift[i] - values[at]
+                    slopes[at] = math.exp(ratio) - 1.0
+                else:
+                    values[at] = math.log(max(here, TINY))
+                    slopes[at] = below / here - 1.0 if here > TINY else 0.0
 
 
 def _pieces(
@@ -135,9 +202,9 @@ def _pieces(
     pieces = np.zeros((base[-1], 4), dtype=np.float32)
     pieces[:-1] = np.stack([f0, d0, 3 * (f1 - f0) - 2 * d0 - d1, 2 * (f0 - f1) + d0 + d1], axis=1)
     a, b = base[:-1], base[1:] - 1
-    mu = (node * SPACING) ** 2
-    ends = np.stack([mu[a], values[a], slopes[a], mu[b], values[b], slopes[b]], axis=1)
-    return NoiseTable(pieces, base[:-1].copy(), low.astype(float), length.astype(float), ends)
+    none = np.zeros(len(low))
+    shown = np.stack([none, values[a], none, none, values[b], none], axis=1)
+    return NoiseTable(pieces, base[:-1].copy(), low.astype(float), length.astype(float), shown)
 
 
 @kernel
@@ -171,7 +238,7 @@ def log_f(
                 value = begun(u[m] * u[m], pieces[i], ends[row, 1])
         else:
             e = 0 if x < 0.0 else 3
-            value = ends[row, e + 1] + ends[row, e + 2] * (u[m] * u[m] - ends[row, e])
+            value = ends[row, e + 1] + rate(u[m] * u[m], ends[row, 0], ends[row, 3]) - ends[row, e + 2]
         out[m] = value
         total += value
     return total
@@ -213,7 +280,7 @@ def noisy_scores(
                         value = begun(u * u, pieces[i], ends[row, 1])
                 else:
                     e = 0 if x < 0.0 else 3
-                    value = ends[row, e + 1] + ends[row, e + 2] * (u * u - ends[row, e])
+                    value = ends[row, e + 1] + rate(u * u, ends[row, 0], ends[row, 3]) - ends[row, e + 2]
                 total[k] += value
         top = total.max()
         for k in range(states):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.posteriors.network.chain import REACH, jittered, noise_of, size_of
+from discreet.posteriors.network.chain import REACH, jittered, noise_of, size_of, strain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,6 +89,10 @@ class MixtureChain:
         rows = zip(shape.rows.tolist(), shape.length.tolist(), strict=True)
         theta = np.concatenate([shapes[a : a + b] / shapes[a : a + b].sum() for a, b in rows])
         return cls(shape, said, prior_of(evidence.model), joint, int(joint.sum()), theta)
+
+    def strain(self) -> float:
+        """Σ|e|/b or Σe²/σ² of the noise that the counts leave"""
+        return strain(self.said.noisy - self.joint, self.said.sharpness, self.said.squared)
 
     def advance(self, sweeps: int) -> float:
         """Sweep; return ln p(π, θ, counts, ŷ) up to a constant, before the last draw of θ."""

@@ -91,8 +91,9 @@ class MixturePosterior:
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
-        """Worst R-hat and least ESS of the log joint and the weights, after matching."""
-        watched = np.concatenate([self.log_joint[..., None], self.weights], axis=-1)
+        """Worst R-hat and least ESS of the log joint, of n and of the weights, after matching."""
+        plain = np.stack([self.log_joint, self.records], axis=-1)
+        watched = np.concatenate([plain, self.weights], axis=-1)
         chains, draws = self.log_joint.shape
         found = float(r_hat(watched).max()), float(ess(watched).min())
         return Diagnostics("Gibbs over classes, records and tables", chains, draws, *found)

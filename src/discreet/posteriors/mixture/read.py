@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.posteriors.cautions import strayed, unexplained
 from discreet.posteriors.counts_read import known_reading, refitted
 from discreet.posteriors.mixture.chain import Evidence, MixtureChain, prior_of
 from discreet.posteriors.mixture.posterior import MixturePosterior
@@ -54,7 +55,7 @@ def fit(
     else:
         evidence = Evidence.noisily(cells, model)
     made = _posterior(evidence, source or public_source(cells, model), chains, sweeps, keep)
-    return replace(made, notes=_notes(made, cells.noisy))
+    return replace(made, notes=(*_notes(made, cells.noisy), *made.notes))
 
 
 def exact(
@@ -81,17 +82,18 @@ def _posterior(
     total = sweeps or int(np.clip(WORK // looks, FEWEST, MOST))
     kept = min(keep, total)
     flat, levels = np.empty((chains, kept, width)), np.empty((chains, kept))
-    sizes = np.empty((chains, kept), np.int64)
+    sizes, strains = np.empty((chains, kept), np.int64), np.empty((chains, kept))
     seeds = (int(seed) for seed in source.words(chains))
     begun = (MixtureChain.begin(evidence, start(model, evidence.joint, seed), seed) for seed in seeds)
     work = moves(begun, total // 2, max(total // kept, 1), kept)
     for c, s, chain, many in watched(work, chains * (WARMING + kept), "classes behind the counts"):
         level = chain.advance(many)
         if s >= 0:
-            flat[c, s], sizes[c, s], levels[c, s] = chain.theta, chain.n, level
+            flat[c, s], sizes[c, s], levels[c, s], strains[c, s] = chain.theta, chain.n, level, chain.strain()
     K = model.components
     ends = pairwise((K + K * np.cumsum([0, *model.sizes])).tolist())
     tables = [flat[..., a:b].reshape(*flat.shape[:2], K, (b - a) // K) for a, b in ends]
+    odd = unexplained(strayed(strains, model.size, 2.0 if evidence.squared else 1.0))
     return MixturePosterior.of(
         model=model,
         reading=evidence.reading,
@@ -99,6 +101,7 @@ def _posterior(
         tables=np.concatenate(tables, axis=-1),
         log_joint=levels,
         records=sizes,
+        notes=(odd,) if odd else (),
     )
 
 

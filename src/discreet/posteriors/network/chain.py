@@ -90,6 +90,13 @@ class NetworkChain:
                 self.room,
             )
 
+    def strain(self) -> float:
+        """Σ|e|/b or Σe²/σ² of the noise that the records leave"""
+        p = self.problem
+        return strain(
+            self.residual, np.repeat(p.noise.sharpness, p.layout.stop - p.layout.start), p.noise.squared
+        )
+
     def redraw(self, v: int, prior: Floats) -> None:
         """θ of node v ~ Dirichlet(prior + N)"""
         from discreet.posteriors.network.kernel import redraw  # noqa: PLC0415
@@ -123,6 +130,11 @@ def jittered(noisy: Floats, scale: Floats, rng: np.random.Generator) -> Floats:
     return np.maximum(noisy + rng.laplace(0, scale), 0.0)
 
 
+def strain(residual: Floats, sharpness: Floats | float, squared: bool) -> float:  # noqa: FBT001 - as the kernel's
+    """Σ|e|/b or Σe²/σ², of sharpness 1/b or 1/(2σ²)"""
+    return float(((2 * residual**2 if squared else np.abs(residual)) * sharpness).sum())
+
+
 def check_length(chains: int, sweeps: int | None, keep: int) -> None:
     """Refuse a run whose chains could not say how far to trust them."""
     if not (chains >= 1 and keep >= 4 and (sweeps is None or sweeps >= 4)):
@@ -140,15 +152,27 @@ def moves(chains: Iterable[C], burn: int, thin: int, keep: int) -> Iterator[tupl
 
 
 def size_of(cells: NoisyCells) -> tuple[int, int]:
-    """(n to start from, most that is thought possible): n itself where it is public."""
+    """(n to start from, most that is thought possible): n itself where it is public.
+
+    Most is TAILS deviations above the noisy totals. Cells far below 0, and tables that disagree by more than
+    their noise, may need more records than that: then what the fullest table shows.
+    """
     if cells.n is not None:
         return cells.n, cells.n
-    totals = np.array([table.sum() for table in cells.tables().values()])
+    tables = [table.reshape(-1).astype(np.float64) for table in cells.tables().values()]
     laws = [NoiseLaw(cells.noise, float(scale)) for scale in cells.scales]
-    spread = np.array([law.variance * table.size for law, table in zip(laws, cells.model.cells, strict=True)])
-    mean = float((totals / spread).sum() / (1 / spread).sum())
-    start = max(round(mean), 0)
-    return start, start + 10 + int(TAILS * (1 / (1 / spread).sum()) ** 0.5)
+    spread = np.array([law.variance * table.size for law, table in zip(laws, tables, strict=True)])
+    precision = 1 / spread
+    totals, shown = (np.array([part(table) for table in tables]) for part in (np.sum, _positive))
+    start = max(round(float((totals * precision).sum() / precision.sum())), 0)
+    most = start + 10 + int(TAILS * precision.sum() ** -0.5)
+    wide = np.sqrt(spread * [table.size for table in tables])  # what noise alone adds to a sum of positives
+    odd = (shown - wide > most) | (np.abs(totals - start) > 10 + TAILS * np.sqrt(spread))
+    return start, max(most, int((shown + TAILS * np.sqrt(spread)).max()) + 10) if odd.any() else most
+
+
+def _positive(table: Floats) -> float:
+    return float(np.maximum(table, 0).sum())
 
 
 def layout_of(model: BayesianNetwork) -> Any:  # noqa: ANN401 - loads numba

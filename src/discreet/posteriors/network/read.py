@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.posteriors.base import Diagnostics
-from discreet.posteriors.cautions import MIXED, rows_near_empty
+from discreet.posteriors.cautions import MIXED, cautions, rows_near_empty, strayed
 from discreet.posteriors.counts_read import known_reading, refitted
 from discreet.posteriors.network.by_table import DRAWS, NetworkCounts, by_table
 from discreet.posteriors.network.chain import (
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 WATCHED = 256  # entries of θ whose R-hat and ESS are computed, spread evenly over all of them
 MOVES = 10_000_000  # records times sweeps in a chain, which bounds its time; and within it
 FEWEST, MOST = 400, 2000  # sweeps to keep
+BY_TABLE = "table by table (`noise_aware`) the release can be read without chains"
 
 
 def read(cells: NoisyCells, model: BayesianNetwork, reading: str) -> NetworkPosterior:
@@ -106,34 +107,18 @@ def fit(
     kept = min(keep, total)
     burnt, thin = total // 2 if burn is None else burn, max(total // kept, 1)
     draws = np.empty((chains, kept, model.size), np.float32)
-    sizes = np.empty((chains, kept), np.int64)
+    sizes, strains = np.empty((chains, kept), np.int64), np.empty((chains, kept))
     seeds = [int(seed) for seed in (source or public_source(cells, model)).words(chains)]
     starts = (NetworkChain.begin(problem, started(problem, cells, n, seed), seed) for seed in seeds)
     work, pieces = moves(starts, burnt, thin, kept), chains * (WARMING + kept)
     for i, s, chain, many in watched(work, pieces, "records behind the counts"):
         chain.advance(many)
         if s >= 0:
-            draws[i, s], sizes[i, s] = chain.theta, chain.n
-    found = diagnosed(draws, "Gibbs over θ and the records")
-    return NetworkDraws(
-        model,
-        draws,
-        "noise_aware",
-        found,
-        sizes,
-        (*rows_near_empty(cells), *apart(found, burnt + thin * kept)),
-    )
-
-
-def apart(found: Diagnostics, sweeps: int) -> tuple[str, ...]:
-    """Say where the chains have not met: then their draws together are no sample of the posterior."""
-    if found.r_hat <= MIXED:
-        return ()
-    said = (
-        f"chains of {sweeps} sweeps have not met: worst R-hat {found.r_hat:.2f}, above {MIXED}; intervals of "
-        "such entries are not to be trusted: give sweeps= more, or read table by table, which needs no chain"
-    )
-    return (said,)
+            draws[i, s], sizes[i, s], strains[i, s] = chain.theta, chain.n, chain.strain()
+    found = diagnosed(draws, np.stack([sizes, strains], axis=-1), "Gibbs over θ and the records")
+    apart = strayed(strains, model.size, 2.0 if problem.noise.squared else 1.0)
+    said = cautions(found, apart=apart, more=(BY_TABLE if found.r_hat > MIXED else None,))
+    return NetworkDraws(model, draws, "noise_aware", found, sizes, (*rows_near_empty(cells), *said))
 
 
 def started(problem: NetworkProblem, cells: NoisyCells, n: int, seed: int) -> NDArray[np.int32]:
@@ -150,9 +135,11 @@ def posed(cells: NoisyCells, model: BayesianNetwork) -> tuple[NetworkProblem, in
     return NetworkProblem(layout_of(model), noise_of(cells, most), noisy, prior, most, cells.n is not None), n
 
 
-def diagnosed(draws: NDArray[Any], method: str) -> Diagnostics:
+def diagnosed(draws: NDArray[Any], more: NDArray[np.float64], method: str) -> Diagnostics:
+    """Worst R-hat and least ESS of θ, of n and of the noise that is left."""
     chains, keep, size = draws.shape
-    watched = draws[..., np.unique(np.linspace(0, size - 1, WATCHED).astype(int))].astype(np.float64)
+    some = draws[..., np.unique(np.linspace(0, size - 1, WATCHED).astype(int))].astype(np.float64)
+    watched = np.concatenate([some, more], axis=-1)
     return Diagnostics(method, chains, keep, float(r_hat(watched).max()), float(ess(watched).min()))
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
 
 WANTED = 0.44  # acceptance rate of moves in one dimension
+ANEW = (
+    0.2  # share of the moves of θ that draw from its prior: small weights leave logarithms free over hundreds
+)
 
 
 @kernel
@@ -163,7 +166,10 @@ def emission_moves(
     ends: Floats,
     now: Floats,
 ) -> None:
-    """One Metropolis step of ln θ_i/θ_j, θ_i + θ_j kept, for the values of every θ_{k,d} paired at random"""
+    """One Metropolis step of ln θ_i/θ_j, θ_i + θ_j kept, for the values of every θ_{k,d} paired at random
+
+    Given the sum the prior of θ_i/(θ_i + θ_j) is Beta(β, β); some steps propose from it, others walk.
+    """
     states = log_theta.shape[0]
     order, starts = np.empty(z.size, dtype=np.int64), np.empty(states + 1, dtype=np.int64)
     by_state(z, states, order, starts)
@@ -178,9 +184,13 @@ def emission_moves(
             pairs = rng.permutation(offsets[d + 1] - offsets[d]) + offsets[d]
             for p in range(0, pairs.size - 1, 2):
                 i, j = pairs[p], pairs[p + 1]
-                both = math.log(math.exp(log_theta[k, i]) + math.exp(log_theta[k, j]))
-                width = math.sqrt(widths[k, i] * widths[k, j])
-                logit = log_theta[k, i] - log_theta[k, j] + width * rng.standard_normal()
+                logit = log_theta[k, i] - log_theta[k, j]
+                both = log_theta[k, j] + softplus(logit)
+                anew = rng.random() < ANEW
+                if anew:
+                    logit = log_gamma(rng, beta) - log_gamma(rng, beta)
+                else:
+                    logit += math.sqrt(widths[k, i] * widths[k, j]) * rng.standard_normal()
                 log_i = both - softplus(-logit)
                 log_j = both - softplus(logit)
                 root_i, root_j = math.exp(0.5 * log_i), math.exp(0.5 * log_j)
@@ -191,14 +201,15 @@ def emission_moves(
                     j, cells, rows, roots, root_j, pieces, base, first, length, ends, now, two
                 )
                 change *= power
-                change += beta * (log_i + log_j - log_theta[k, i] - log_theta[k, j])
+                if not anew:  # what is drawn from the prior has its ratio already
+                    change += beta * (log_i + log_j - log_theta[k, i] - log_theta[k, j])
                 accepted = math.log(max(rng.random(), TINY)) < change
                 if accepted:
                     log_theta[k, i], log_theta[k, j] = log_i, log_j
                     root_theta[k, i], root_theta[k, j] = root_i, root_j
                     for m in range(cells.size):
                         now[cells[m], i], now[cells[m], j] = one[m], two[m]
-                factor = math.exp(gain * ((1.0 if accepted else 0.0) - WANTED))
+                factor = 1.0 if anew else math.exp(gain * ((1.0 if accepted else 0.0) - WANTED))
                 widths[k, i], widths[k, j] = clamp(widths[k, i] * factor), clamp(widths[k, j] * factor)
 
 
