@@ -39,7 +39,7 @@ NEWTON = 40  # steps at most
 @final
 @dataclass(frozen=True)
 class NoiseTable:
-    """Row i holds ln f(y_i; ·): `pieces` from base[i] on, `first[i]` nodes up from 0; ends: what `rate` needs.
+    """Row i holds ln f(y_i; ·): `pieces` from base[i] on, `first[i]` nodes up; ends: what `rate` needs.
 
     A row that begins at 0 has the series' coefficients in its first piece, and its level as ln f there.
     """
@@ -104,7 +104,7 @@ def log_sum(first: int, last: int, mu: float, log_mass: Floats, shift: int) -> f
 
 @kernel
 def rate(mu: float, y: float, noise: float) -> float:
-    """The largest of ln Poisson(x; μ) + ln noise(y − x) over x ≥ 0, by Stirling's leading terms
+    """Return max over x ≥ 0 of ln Poisson(x; μ) + ln noise(y − x), by Stirling's leading terms.
 
     `noise` is b of Laplace noise, −σ² of Gaussian, 0 where nothing was shown.
     """
@@ -122,7 +122,7 @@ def rate(mu: float, y: float, noise: float) -> float:
 
 @kernel
 def likeliest(mu: float, y: float, variance: float) -> float:
-    """x with ln x + (x − y)/σ² = ln μ: Newton's rule on ln x, from above, where it cannot overshoot"""
+    """Solve ln x + (x − y)/σ² = ln μ for x: Newton's rule on ln x, from above, where it cannot overshoot"""
     w = math.log(max(mu, y))
     for _ in range(NEWTON):
         x = math.exp(w)
