@@ -10,6 +10,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from discreet.catalogue import ROWS, resolve
+
 __version__ = "0.1.0"
 
 _HOME = {
@@ -36,9 +38,6 @@ _HOME = {
     "line.local": "release_observations",
     "planning": "plan predict epsilon_for n_for public_records_for split",
     "mechanisms.public_data": "public_records_needed",
-    "families.registry": "BetaBernoulli BetaBinomial BetaGeometric DirichletCategorical DirichletMultinomial "
-    "GammaPoisson GammaExponential NormalMean NormalInverseGamma NormalInverseWishart "
-    "BayesianLinearRegression",
     "mechanisms.registry": "DirectPosterior DiffusedPosterior ConcentratedPosterior OnePosteriorSample "
     "NoisyStatistics NoisyCounts StatisticalQuery Laplace Gaussian DiscreteLaplace DiscreteGaussian "
     "RandomizedResponse "
@@ -47,11 +46,6 @@ _HOME = {
     "TwoProfileBit OneBitCluster SmoothOneBit SmoothCategorical "
     "ObjectivePerturbation PolynomialStatistics TunedRegression DiffusedRegression ConcentratedRegression "
     "DirectRegression OneRegressionSample AdaSSP",
-    "models.naive_bayes": "NaiveBayes",
-    "models.bayes_net": "BayesianNetwork",
-    "models.mixture": "Mixture",
-    "models.hidden_markov": "HiddenMarkov",
-    "models.generalized_linear": "GeneralizedLinear BayesianLogisticRegression",
     "models.margin_losses": "Logistic ClippedPoisson DeclaredLoss",
     "privacy.profile_graph": "ProfileGraph",
     "sampling.source": "SystemSource SeededSource",
@@ -61,6 +55,8 @@ _HOME = {
     "statistics.counts": "counts",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
+for _row in ROWS.values():  # every model is a public name
+    _MODULE[_row.model.partition(":")[2]] = _row.model.partition(":")[0]
 # Packages with public names of their own: dc.privacy.repeat, dc.learn.LogisticRegression, …
 _PACKAGES = {
     name: name
@@ -86,7 +82,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
         return importlib.import_module(f"discreet.{_PACKAGES[name]}")
     if name not in _MODULE:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"discreet.{_MODULE[name]}"), name)
+    return resolve(f"{_MODULE[name]}:{name}")
 
 
 def __dir__() -> list[str]:

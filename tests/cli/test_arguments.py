@@ -4,36 +4,38 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.catalogue import names
 from discreet.cli.printed.errors import reworded
 from discreet.cli.typed.arguments import (
-    COUNTED,
-    MECHANISMS,
-    MODELS,
-    OF_COUNTS,
-    OF_REGRESSIONS,
-    REGRESSIONS,
     RELATIONS,
     assignments,
+    mechanisms,
     one_of,
     promise,
 )
-from discreet.families.registry import FAMILIES
-from discreet.mechanisms.registry import OF_COUNTS as REGISTERED_OF_COUNTS
-from discreet.mechanisms.registry import OF_FAMILIES
-from discreet.mechanisms.registry import OF_REGRESSIONS as REGISTERED_OF_REGRESSIONS
-from discreet.models.registry import MODELS as COUNT_MODELS
-from discreet.models.registry import REGRESSIONS as REGISTERED_REGRESSIONS
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
 
-def test_lists_for_completion_are_the_registries():
-    assert set(MODELS) == set(FAMILIES)
-    assert set(MECHANISMS) == set(OF_FAMILIES)
-    assert set(COUNTED) == set(COUNT_MODELS)
-    assert set(OF_COUNTS) == set(REGISTERED_OF_COUNTS)
-    assert set(REGRESSIONS) == set(REGISTERED_REGRESSIONS)
-    assert tuple(OF_REGRESSIONS) == tuple(REGISTERED_OF_REGRESSIONS)
+def test_names_that_users_type_stay():
+    assert set(names("family")) >= {
+        *("beta_bernoulli", "beta_binomial", "beta_geometric", "dirichlet_categorical", "gamma_poisson"),
+        *("dirichlet_multinomial", "gamma_exponential", "normal_mean", "normal_inverse_gamma"),
+        *("normal_inverse_wishart", "bayesian_linear_regression"),
+    }
+    assert set(names("counts")) >= {"naive_bayes", "bayesian_network", "mixture", "hidden_markov"}
+    assert set(names("regression")) >= {"bayesian_logistic_regression", "generalized_linear"}
+    drawn = ("direct", "diffused", "concentrated", "one_posterior_sample")
+    assert mechanisms("family")[:5] == ("noisy_statistics", *drawn)
+    assert mechanisms("counts")[:2] == ("noisy_counts", "one_network_sample")
+    fits = ("objective_perturbation", "polynomial_statistics", "tuned")
+    assert mechanisms("regression")[:7] == (
+        *fits,
+        "diffused",
+        "concentrated",
+        "direct",
+        "one_posterior_sample",
+    )
     assert set(RELATIONS) == {r.value for r in (SUBSTITUTE, ADD_REMOVE)}
 
 
@@ -77,9 +79,9 @@ def test_assignments():
 
 
 def test_names_may_be_typed_with_hyphens():
-    assert one_of("model", "beta-bernoulli", MODELS) == "beta_bernoulli"
+    assert one_of("model", "beta-bernoulli", names()) == "beta_bernoulli"
     with pytest.raises(ValueError, match="there are"):
-        one_of("model", "beta", MODELS)
+        one_of("model", "beta", names())
 
 
 def test_rationals_are_shown_as_decimals_where_these_are_short():

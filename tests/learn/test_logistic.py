@@ -22,11 +22,13 @@ import discreet as dc
 from discreet.learn import LinearRegression, LogisticRegression
 from discreet.learn.one_vs_rest import answers, probabilities, shares
 from discreet.mechanisms.calibration import gaussian_share
-from discreet.mechanisms.registry import OF_REGRESSIONS
+from discreet.mechanisms.registry import offered_to
 from discreet.mechanisms.regression.samplers.sampler import SAMPLERS
 from discreet.models.regression_values import VALUES
 from discreet.privacy.accounting.composition import compose
 from discreet.privatise import ChargeKept
+
+OF_REGRESSIONS = offered_to("regression")
 
 WEIGHTS = np.array([4.0, -4.0, 0.0])
 DELTA = 1e-5

@@ -14,8 +14,10 @@ from sklearn.utils.estimator_checks import check_regressors_train, parametrize_w
 
 import discreet as dc
 from discreet.learn import GeneralizedLinearRegression, PoissonRegression
-from discreet.mechanisms.registry import OF_REGRESSIONS
+from discreet.mechanisms.registry import offered_to
 from discreet.mechanisms.regression.samplers.sampler import SAMPLERS
+
+OF_REGRESSIONS = offered_to("regression")
 
 WEIGHTS, CONSTANT = np.array([1.0, -1.0, 0.0]), 0.7
 DELTA = 1e-5

@@ -9,7 +9,7 @@ from discreet.audit.registry import CASES
 from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
 from discreet.mechanisms.posterior.draw import PosteriorDraws
-from discreet.mechanisms.registry import MECHANISMS, OF_FAMILIES
+from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.privacy import kinds
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
 from discreet.privacy.json import from_json
@@ -19,6 +19,8 @@ from discreet.release.certificate import certificate_text
 from discreet.release.json import model_from_json, model_to_json
 from discreet.release.release import Release
 from discreet.sampling.source import SeededSource
+
+OF_FAMILIES = offered_to("family")
 
 OPTIONS = {"one_posterior_sample": {"truncation": 0.05}}
 # (family, relation) → mechanisms with a theorem, beside noisy_statistics, which always has one

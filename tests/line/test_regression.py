@@ -12,7 +12,7 @@ from discreet.ledger import Ledger
 from discreet.line.choose import mechanism_names
 from discreet.mechanisms.calibration import shared
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior
-from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.mechanisms.regression.draws import DiffusedRegression
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
@@ -31,6 +31,8 @@ from discreet.sampling.source import SeededSource
 from discreet.tables.derived.columns import col
 from discreet.tables.schema import Binary, Bounded, Categories, Count, Label
 from discreet.tables.table import Table
+
+OF_REGRESSIONS = offered_to("regression")
 
 SCHEMA = {
     "age": Bounded(0, 100),

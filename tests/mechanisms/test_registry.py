@@ -11,7 +11,11 @@ import pytest
 import discreet.mechanisms
 from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
 from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.registry import MECHANISMS, OF_COUNTS, OF_FAMILIES, OF_REGRESSIONS
+from discreet.mechanisms.registry import MECHANISMS, offered_to
+
+OF_COUNTS = offered_to("counts")
+OF_FAMILIES = offered_to("family")
+OF_REGRESSIONS = offered_to("regression")
 
 
 def concrete_mechanisms():

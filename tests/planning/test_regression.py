@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
@@ -19,6 +19,8 @@ from discreet.planning import plan
 from discreet.planning.regression import plan as regression
 from discreet.planning.regression.prediction import standard_error
 from discreet.planning.regression.worlds import missed, worlds
+
+OF_REGRESSIONS = offered_to("regression")
 
 MODEL = BayesianLogisticRegression("ill", ("age", "dose"), norm=1, radius=6)
 TARGET = dc.ApproxDP(1, 1e-5)

@@ -20,10 +20,12 @@ from discreet.families import (
 )
 from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
-from discreet.mechanisms.registry import OF_FAMILIES
+from discreet.mechanisms.registry import offered_to
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.report import LedgerView, ScopeView, report
+
+OF_FAMILIES = offered_to("family")
 
 SMOKERS = [1, 0, 0, 1, 0] * 40
 MODEL = BetaBernoulli(6, 12)

@@ -14,11 +14,8 @@ from discreet.cli.printed.saving import answer, chosen_charge_id, completed, dra
 from discreet.cli.printed.show import dump, note, waiting
 from discreet.cli.typed import options as o
 from discreet.cli.typed.arguments import (
-    COUNTED,
-    MECHANISMS,
-    OF_COUNTS,
-    OF_REGRESSIONS,
-    REGRESSIONS,
+    mechanisms,
+    names_own_columns,
     one_of,
     promise,
     relation,
@@ -137,7 +134,7 @@ def fit(
         "charge_id": charge_id, "note": note, "seed": seed, "derive": derive, "where": where,
     }  # fmt: skip
     job = read_job(data, given)
-    column_needed = () if job.model in (*COUNTED, *REGRESSIONS) else ("column",)
+    column_needed = () if names_own_columns(job.model) else ("column",)
     job.need("data", "schema", *column_needed, "model", "target", "ledger", "out")
     release, opened, folder = run_job(job)
     answer(release.receipt, folder, lambda: _show(release, opened, folder, json=json), json=json)
@@ -158,8 +155,7 @@ def run_job(job: Job) -> tuple[Release, Ledger, Path]:
 
     declared = schema_of(job)
     target = promise(str(job.target), job.relation)
-    known = tuple(dict.fromkeys((*MECHANISMS, *OF_COUNTS, *OF_REGRESSIONS)))
-    mechanism = None if job.mechanism is None else one_of("posterior mechanism", job.mechanism, known)
+    mechanism = None if job.mechanism is None else one_of("posterior mechanism", job.mechanism, mechanisms())
 
     from discreet.privatise import privatise  # noqa: PLC0415
     from discreet.sampling.source import SeededSource  # noqa: PLC0415

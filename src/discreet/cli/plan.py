@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.catalogue import COUNTS, FAMILY, REGRESSION, names
 from discreet.cli.printed.errors import REFUSED, decimal, plain_line
 from discreet.cli.printed.show import dump, lines, say, table
 from discreet.cli.typed import options as o
 from discreet.cli.typed.arguments import (
-    COUNTED,
-    MECHANISMS,
-    OF_REGRESSIONS,
-    REGRESSIONS,
+    mechanisms,
     number,
     one_of,
     promise,
     starting_with,
+    typed_model,
 )
 from discreet.cli.typed.arguments import relation as neighbours
 from discreet.cli.typed.job import Job, any_model_of, model_of, read_job, schema_of
@@ -60,8 +59,8 @@ def plan(
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"With --width one of {', '.join(MECHANISMS)}; of a regression, the only one to try.",
-            autocompletion=starting_with((*MECHANISMS, *OF_REGRESSIONS[:3])),
+            help=f"With --width one of {', '.join(mechanisms(FAMILY))}; of a regression, the only one.",
+            autocompletion=starting_with(mechanisms(FAMILY, REGRESSION)),
         ),
     ] = None,
     option: o.Options = None,
@@ -115,9 +114,9 @@ def _tried(job: Job, mechanism: str | None) -> dict[str, list[str]]:
     """Return the one mechanism to try, if the option names it: a job's own is one among those compared."""
     if mechanism is None:
         return {}
-    if str(job.model).replace("-", "_") not in REGRESSIONS:
+    if typed_model(job.model) not in names(REGRESSION):
         raise ValueError("a plan compares all mechanisms: --mechanism goes with --width, or a regression")
-    return {"mechanisms": [one_of("regression mechanism", mechanism, OF_REGRESSIONS)]}
+    return {"mechanisms": [one_of("regression mechanism", mechanism, mechanisms(REGRESSION))]}
 
 
 def _forwards(
@@ -143,10 +142,10 @@ def _forwards(
 
 def _planned(job: Job, how: dict[str, Any], own: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return the model, as its columns are declared, and the options that its kind of plan takes."""
-    name = str(job.model).replace("-", "_")
-    if name in REGRESSIONS:
+    name = typed_model(job.model)
+    if name in names(REGRESSION):
         return _declared(job), {**how, **own}
-    if name in COUNTED:
+    if name in names(COUNTS):
         return _declared(job), {"seed": how["seed"], **own}
     if own:
         raise ValueError(
@@ -179,7 +178,7 @@ def _backwards(job: Job, width: float, level: float, delta: Any, seed: int, *, j
             "--width needs --n (then ε is found), --target (then n is found), or both (public records)"
         )
     model = _model(job)
-    mechanism = one_of("posterior mechanism", job.mechanism or MECHANISMS[0], MECHANISMS)
+    mechanism = one_of("posterior mechanism", job.mechanism or mechanisms(FAMILY)[0], mechanisms(FAMILY))
     options = {"mechanism": mechanism, "seed": seed, **job.options}
 
     from discreet.planning import epsilon_for, n_for, public_records_for  # noqa: PLC0415

@@ -1,32 +1,19 @@
 """Likelihoods with their conjugate priors, one per file."""
 
-from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.families.beta_binomial import BetaBinomial
-from discreet.families.beta_geometric import BetaGeometric
-from discreet.families.dirichlet_categorical import DirichletCategorical
-from discreet.families.dirichlet_multinomial import DirichletMultinomial
-from discreet.families.family import Family, Sensitivity
-from discreet.families.gamma_exponential import GammaExponential
-from discreet.families.gamma_poisson import GammaPoisson
-from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.families.normal_inverse_gamma import NormalInverseGamma
-from discreet.families.normal_inverse_wishart import NormalInverseWishart
-from discreet.families.normal_mean import NormalMean
-from discreet.families.registry import FAMILIES
+from typing import Any
 
-__all__ = [
-    "FAMILIES",
-    "BayesianLinearRegression",
-    "BetaBernoulli",
-    "BetaBinomial",
-    "BetaGeometric",
-    "DirichletCategorical",
-    "DirichletMultinomial",
-    "Family",
-    "GammaExponential",
-    "GammaPoisson",
-    "NormalInverseGamma",
-    "NormalInverseWishart",
-    "NormalMean",
-    "Sensitivity",
-]
+from discreet.catalogue import FAMILY, ROWS, names, resolve
+
+_HOMES = {
+    "FAMILIES": "families.registry:FAMILIES",
+    "Family": "families.family:Family",
+    "Sensitivity": "families.family:Sensitivity",
+    **{ROWS[name].model.partition(":")[2]: ROWS[name].model for name in names(FAMILY)},
+}
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - a sorted list of strings, computed
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any of the names above
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return resolve(_HOMES[name])

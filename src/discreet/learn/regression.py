@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.catalogue import REGRESSION
 from discreet.learn.declared import Scale, names_of, norm_of
 from discreet.learn.one_vs_rest import composed, shares
 from discreet.learn.private import PrivateEstimator
 from discreet.line.choose import refuse_strangers
-from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.models.regression_values import VALUES
 from discreet.posteriors.draws import released
 from discreet.posteriors.read import posterior
@@ -78,12 +79,12 @@ class PrivateRegression(PrivateEstimator):
 
     def _calibrated(self, model: GeneralizedLinear, n: int | None, target: Guarantee, fits: int) -> Any:  # noqa: ANN401
         """Find the knob for the first of the shares that can be met."""
-        if self.mechanism not in OF_REGRESSIONS:
+        known = offered_to(REGRESSION)
+        if self.mechanism not in known:
             raise ValueError(
-                f"no mechanism for a regression is called {self.mechanism!r}; there are "
-                f"{', '.join(OF_REGRESSIONS)}"
+                f"no mechanism for a regression is called {self.mechanism!r}; there are {', '.join(known)}"
             )
-        kind: Any = MECHANISMS[OF_REGRESSIONS[self.mechanism]]
+        kind: Any = MECHANISMS[known[self.mechanism]]
         refuse_strangers(self.mechanism, kind, self.options or {})
         refusals = []
         for share in shares(target, fits, self.mechanism):

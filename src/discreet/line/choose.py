@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from functools import singledispatch
 from typing import TYPE_CHECKING, cast
 
-from discreet.mechanisms.registry import MECHANISMS, OF_COUNTS, OF_FAMILIES, OF_REGRESSIONS
-from discreet.models.count_model import CountModel
-from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.catalogue import row_of
+from discreet.mechanisms.registry import MECHANISMS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,33 +16,14 @@ if TYPE_CHECKING:
 FROM_THE_LINE = {"model", "n", "target", "rows_per_unit"}  # what calibrate is given by the walk, not by users
 
 
-@singledispatch
-def mechanisms_for(model: object) -> Mapping[str, str]:
-    """Map the names users type to registry names, default first."""
-    del model
-    return {name: name for name in OF_FAMILIES}
-
-
-@mechanisms_for.register(CountModel)
-def _mechanisms_for_count_model(model: CountModel) -> Mapping[str, str]:
-    del model
-    return {name: name for name in OF_COUNTS}
-
-
-@mechanisms_for.register(GeneralizedLinear)
-def _mechanisms_for_generalized_linear(model: GeneralizedLinear) -> Mapping[str, str]:
-    del model
-    return OF_REGRESSIONS
-
-
 def mechanism_names(model: object) -> tuple[str, ...]:
     """Return the names users type for a model's mechanisms, default first."""
-    return tuple(mechanisms_for(model))
+    return tuple(row_of(model).mechanisms)
 
 
 def mechanism_class(mechanism: str, model: object) -> type[ModelMechanism]:
     """Return the mechanism that a user named for a model."""
-    known = mechanisms_for(model)
+    known = row_of(model).mechanisms
     if mechanism not in known:
         raise ValueError(
             f"no posterior mechanism for {type(model).__name__} is called {mechanism!r}; there "
@@ -55,7 +34,7 @@ def mechanism_class(mechanism: str, model: object) -> type[ModelMechanism]:
 
 def typed_name(kind: type[ModelMechanism], model: object) -> str:
     """Return what users call a mechanism of this model."""
-    return next((name for name, home in mechanisms_for(model).items() if home == kind.name), kind.name)
+    return next((name for name, home in row_of(model).mechanisms.items() if home == kind.name), kind.name)
 
 
 def refuse_several(kind: type[ModelMechanism], model: object) -> None:

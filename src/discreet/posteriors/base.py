@@ -1,14 +1,12 @@
 """The posterior of θ given the noisy statistic and the law of its noise: p(θ | Ŝ) ∝ p(θ) Σ_S p(S|θ) p(Ŝ|S).
 
 [BS18, BS19; Ju et al. 2022]. Ŝ is data, not S: nothing is projected, and a negative count says what it says.
-Each family is read by the module named in HOMES, which has a function
-`read(release, prior, **options) -> NoiseAware`.
+The catalogue names the reader of each family, a function `read(release, prior, **options) -> NoiseAware`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, final
@@ -87,35 +85,6 @@ class NoiseAware(ABC):
         said = "".join(f"; {words}" for words in self.cautions)
         how = f"reading={self.reading!r}, prior={self.prior!r}, {self.diagnostics!r}"
         return f"{type(self).__name__}({how}{said})"
-
-
-# family → the module of this folder that reads it, loaded on first use
-HOMES: dict[str, str] = {
-    "beta_bernoulli": "scalar.read",
-    "beta_binomial": "scalar.read",
-    "beta_geometric": "scalar.read",
-    "gamma_poisson": "scalar.read",
-    "gamma_exponential": "scalar.read",
-    "normal_mean": "scalar.read",
-    "dirichlet_categorical": "counts.dirichlet",
-    "dirichlet_multinomial": "counts.dirichlet",
-    "normal_inverse_gamma": "normal.read",
-    "normal_inverse_wishart": "normal.read",
-    "bayesian_linear_regression": "normal.linear_regression",
-}
-
-
-def noise_aware(release: NoisyRelease, prior: Family, **options: Any) -> NoiseAware:  # noqa: ANN401
-    """Read a release with its noise accounted for; the same numbers every time, see `public_source`."""
-    home = HOMES.get(prior.name)
-    if home is None:
-        raise NotProved(
-            f"no noise-aware reading is known for {type(prior).__name__}; reading='naive' takes the noisy "
-            "statistic as if it were exact"
-        )
-    module = importlib.import_module(f"discreet.posteriors.{home}")
-    posterior: NoiseAware = module.read(release, prior, **options)
-    return posterior
 
 
 def public_source(release: NoisyRelease, prior: Family) -> SeededSource:

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from discreet.catalogue import ROWS, row_of
 
+if TYPE_CHECKING:
     from discreet.mechanisms.statistics.noisy_tables import NoisyCells
     from discreet.models.count_model import CountModel
     from discreet.posteriors.draws import Draws
     from discreet.sampling.source import Source
 
-# model → module:function of (NoisyCells, model, reading); loaded when the first posterior is asked for
-READERS = {
-    "naive_bayes": "counts.naive_bayes:read",
-    "bayesian_network": "network.read:read",
-    "mixture": "mixture.read:read",
-    "hidden_markov": "hidden_markov.read:read",
-}
-# model → module:function of (posterior, draws), where draws are kept by chain and never mixed
-CHAINED = {
-    "hidden_markov": "hidden_markov.read:variables",
-}
-# model → module:function of (Draws, model), where one draw is read as more than numbers in a row
-DRAWN = {
-    "bayesian_network": "network.read:drawn",
-    "generalized_linear": "regression.coefficients:drawn",
-    "bayesian_logistic_regression": "regression.coefficients:drawn",
-}
 READINGS = ("noise_aware", "naive")
 
 M = TypeVar("M", bound="CountModel")
@@ -46,7 +28,9 @@ def cell_posterior(
 
 def drawn_posterior(draws: Draws) -> Any:  # noqa: ANN401
     """Read posterior draws as what the model makes of them; draws of a family are their own reading."""
-    return _function(DRAWN[draws.model.name])(draws, draws.model) if draws.model.name in DRAWN else draws
+    row = ROWS.get(draws.model.name)
+    read = None if row is None else row.load("reader", draws.kind)
+    return draws if read is None else read(draws, draws.model)
 
 
 def known_reading(reading: str) -> str:
@@ -70,20 +54,13 @@ def refitted(model: M, cells: NoisyCells) -> M:
 
 @lru_cache(maxsize=8)
 def _read(cells: NoisyCells, model: CountModel, reading: str) -> Any:  # noqa: ANN401
-    if model.name not in READERS:
-        raise TypeError(f"no posterior is known for {type(model).__name__}; known: {', '.join(READERS)}")
-    return _function(READERS[model.name])(cells, model, reading)
+    return row_of(model).load("reader", cells.kind)(cells, model, reading)
 
 
 def named_draws(posterior: Any, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
     """Draws by name, the chain first: those that were kept, or fresh ones as one chain."""
-    if posterior.model.name in CHAINED:
-        found: dict[str, Any] = _function(CHAINED[posterior.model.name])(posterior, draws)
+    kept = row_of(posterior.model).load("reader", "chains")
+    if kept is not None:
+        found: dict[str, Any] = kept(posterior, draws)
         return found
     return {name: values[None] for name, values in posterior.sample(draws, source).items()}
-
-
-def _function(home: str) -> Callable[..., Any]:
-    module, _, name = home.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(f"discreet.posteriors.{module}"), name)
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, final
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class OnlyDraws(ValueError):  # noqa: N818 - a fact about the release, said in t
 @dataclass(frozen=True)
 class Draws:
     """θ₁, …, θ_q, each paid for. They are drawn from the mechanism's posterior, which stays private."""
+
+    kind: ClassVar[str] = "draws"  # what files and the catalogue call it
 
     model: Any  # the prior as it was given: a Family, or a GeneralizedLinear
     values: tuple[Nested, ...]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from discreet.catalogue import row_of
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_statistic import DEFAULT_READING, NoisyRelease
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from discreet.models.generalized_linear import GeneralizedLinear
 
 DRAWN = "draws"  # the one reading of a release of posterior draws
-# released value of a regression → the module of this folder that reads it, loaded on first use
-REGRESSIONS: dict[type, str] = {
-    PerturbedFit: "regression.perturbed_fit",
-    NoisyMoments: "regression.noisy_moments",
-}
 
 
 def reading_of(value: object) -> str:
@@ -78,9 +73,9 @@ def _posterior_perturbed_fit_or_noisy_moments(
     **options: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     """Read a regression, also under another guess of ‖w‖."""
-    home = importlib.import_module(f"discreet.posteriors.{REGRESSIONS[type(value)]}")
+    read: Any = row_of(value.model).load("reader", value.kind)
     asked = value if model is None else replace(value, model=_refitted(model, value.model))
-    return home.reading(asked, reading=reading, **options)
+    return read(asked, reading=reading, **options)
 
 
 def _refitted(model: GeneralizedLinear, released: GeneralizedLinear) -> GeneralizedLinear:

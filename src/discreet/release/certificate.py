@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from discreet.catalogue import ROWS
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.privacy.json import to_json
@@ -247,21 +248,12 @@ def audits(release: Release) -> list[str]:
     if release.mechanism in _OWN:
         return [release.mechanism, *further]
     named = dict(release.parameters)
-    detail = str(named["noise"]) if "noise" in named else _AUDITED.get(release.model.name)
+    row = ROWS.get(release.model.name)
+    detail = str(named["noise"]) if "noise" in named else "" if row is None else row.audit
     first = [f"{release.mechanism}/{detail}"] if detail else []
     return [name for name in first if name not in _NOT_AUDITED] + further
 
 
-_AUDITED = {
-    "beta_bernoulli": "beta",
-    "beta_binomial": "binomial",
-    "beta_geometric": "geometric",
-    "dirichlet_categorical": "dirichlet",
-    "dirichlet_multinomial": "dirichlet",
-    "gamma_poisson": "gamma_poisson",
-    "gamma_exponential": "gamma_exponential",
-    "normal_mean": "normal_mean",
-}
 _OWN = {  # their case bears their name
     "direct_regression",
     "diffused_regression",

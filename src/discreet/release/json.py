@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.catalogue import COUNTS, FAMILY, ROWS
 from discreet.families.exact_fields import Rational
-from discreet.families.registry import FAMILIES
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.design import Feature
 from discreet.models.margin_losses import LOSSES, MarginLoss, named_loss
-from discreet.models.registry import MODELS, REGRESSIONS
 from discreet.posteriors.draws import Draws
 from discreet.privacy.json import from_json, number_from_json, number_to_json, to_json
 from discreet.privacy.relation import Relation
@@ -139,20 +138,21 @@ def model_to_json(model: Model) -> Json:
 
 def model_from_json(data: Mapping[str, Any]) -> Model:
     name, given = str(data.get("family")), {key: value for key, value in data.items() if key != "family"}
-    if name in FAMILIES:
-        return FAMILIES[name](**{key: _rich(value) for key, value in given.items()})
-    if name in MODELS:
-        kind = MODELS[name]
-        return kind(**{key: _argument(kind, key, value) for key, value in given.items()})
-    if name in REGRESSIONS:
-        loss, design = _loss(given.pop("loss")), _design(given.pop("design"))
-        regression: Any = REGRESSIONS[name]
-        numbers = {key: _argument(regression, key, value) for key, value in given.items()}
-        return regression(loss=loss, design=design, **numbers)  # type: ignore[no-any-return]
-    raise ValueError(f"unknown family {name!r}; known: {', '.join((*FAMILIES, *MODELS, *REGRESSIONS))}")
+    if name not in ROWS:
+        raise ValueError(f"unknown family {name!r}; known: {', '.join(ROWS)}")
+    row = ROWS[name]
+    kind: Callable[..., Model] = row.load("model")
+    if row.kind == FAMILY:
+        return kind(**{key: _rich(value) for key, value in given.items()})
+    special = (
+        {}
+        if row.kind == COUNTS
+        else {"loss": _loss(given.pop("loss")), "design": _design(given.pop("design"))}
+    )
+    return kind(**special, **{key: _argument(kind, key, value) for key, value in given.items()})
 
 
-def _argument(kind: type, name: str, value: Any) -> Any:  # noqa: ANN401
+def _argument(kind: object, name: str, value: Any) -> Any:  # noqa: ANN401
     """Read an argument of a model: a rational where the field is one; names stay names."""
     field = inspect.getattr_static(kind, name, None)
     return number_from_json(value) if isinstance(field, Rational) else _tuples(value)
@@ -182,7 +182,7 @@ def value_to_json(value: Any) -> Json:  # noqa: ANN401
 @value_to_json.register(NoisyRelease)
 def _value_to_json_noisy_release(value: NoisyRelease) -> Json:
     return {
-        "kind": "noisy_statistics",
+        "kind": value.kind,
         "noisy": list(value.noisy),
         "n": value.n,
         "joint": value.joint,
@@ -195,13 +195,13 @@ def _value_to_json_noisy_release(value: NoisyRelease) -> Json:
 
 @value_to_json.register(Draws)
 def _value_to_json_draws(value: Draws) -> Json:
-    return {"kind": "draws", "values": plain(value.values)}
+    return {"kind": value.kind, "values": plain(value.values)}
 
 
 @value_to_json.register(NoisyCells)
 def _value_to_json_noisy_cells(value: NoisyCells) -> Json:
     return {
-        "kind": "noisy_counts",
+        "kind": value.kind,
         "noisy": value.noisy.tolist(),
         "n": value.n,
         "noise": value.noise,
@@ -217,7 +217,7 @@ def _value_to_json_perturbed_fit_or_noisy_moments(value: Any) -> Json:  # noqa: 
     """Write every field but the model, which the release has."""
     written = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in {"model", "guarantee"}}
     numbers = {name: plain(part) for name, part in written.items()}
-    return {"kind": _KINDS[type(value)], **numbers, "guarantee": to_json(value.guarantee)}
+    return {"kind": value.kind, **numbers, "guarantee": to_json(value.guarantee)}
 
 
 def _regression(kind: type) -> Callable[[Mapping[str, Any], Any], Any]:
@@ -259,13 +259,12 @@ def _draws(data: Mapping[str, Any], model: Family) -> Draws:
 
 
 _VALUES: dict[str, Callable[[Mapping[str, Any], Any], Any]] = {
-    "noisy_statistics": _noisy,
-    "noisy_counts": _cells,
-    "draws": _draws,
-    "perturbed_fit": _regression(PerturbedFit),
-    "noisy_moments": _regression(NoisyMoments),
+    NoisyRelease.kind: _noisy,
+    NoisyCells.kind: _cells,
+    Draws.kind: _draws,
+    PerturbedFit.kind: _regression(PerturbedFit),
+    NoisyMoments.kind: _regression(NoisyMoments),
 }
-_KINDS: dict[type, str] = {PerturbedFit: "perturbed_fit", NoisyMoments: "noisy_moments"}
 
 
 # ── the release ─────────────────────────────────────────────────────────────────────────────────────

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.catalogue import row_of
 from discreet.report.drawn.shares import LEVEL, Shares, levels_of, numbers, strips
 from discreet.report.markup import Html, joined, paragraphs, table
 from discreet.report.numbers import NONE, decimals, shown, whole
-from discreet.report.states import emissions, states
 from discreet.report.subject import Subject, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from discreet.families.family import Floats
+    from discreet.models.bayes_net import BayesianNetwork
+    from discreet.models.hidden_markov import HiddenMarkov
+    from discreet.models.mixture import Mixture
+    from discreet.models.naive_bayes import NaiveBayes
     from discreet.release.release import Release
 
 MOST_TABLES = 24
@@ -49,8 +53,9 @@ class CellFindings:
     @classmethod
     def of(cls, release: Release) -> CellFindings:
         model = release.model
-        tables = TABLES.get(model.name, _tables)(release)
-        title = TITLES.get(model.name, lambda _: "What was counted")(model)
+        row = row_of(model)
+        tables = (row.load("report", "tables") or _tables)(release)
+        title = (row.load("report", "title") or _title)(model)
         return cls(release, Subject(title, ()), tables)
 
     def headline(self) -> str:
@@ -69,7 +74,8 @@ class CellFindings:
 
     def picture(self) -> Html:
         drawn = (strips(f"table{i}", one) for i, one in enumerate(self.tables[:MOST_TABLES]))
-        first = FIRST[self.release.model.name](self.release) if self.release.model.name in FIRST else ""
+        own = row_of(self.release.model).load("report", "first")
+        first = "" if own is None else own(self.release)
         return joined([first, *drawn, _left_out(len(self.tables) - MOST_TABLES)])
 
     def intervals(self) -> Html:
@@ -92,8 +98,8 @@ class CellFindings:
         ]
 
     def next_record(self) -> Html | None:
-        said = NEXT.get(self.release.model.name)
-        return said(self.release) if said is not None else None
+        say = row_of(self.release.model).load("report", "next")
+        return None if say is None else say(self.release)
 
 
 # ── names ───────────────────────────────────────────────────────────────────────────────────────────
@@ -114,7 +120,7 @@ def _tables(release: Release) -> tuple[Shares, ...]:
     )
 
 
-def _mixture(release: Release) -> tuple[Shares, ...]:
+def mixture_tables(release: Release) -> tuple[Shares, ...]:
     """Weights of the classes, then each feature within each class, as the likeliest group of chains says."""
     size_of, best = release.model.size_of, release.posterior.best.pooled()
     means, intervals = best.mean(), best.interval(LEVEL)
@@ -146,14 +152,25 @@ def _shares(release: Release, name: str, columns: Sequence[str], mean: Floats, i
     return Shares(name, tuple(groups), last, mean.reshape(shape), interval.reshape(*shape, 2))
 
 
-# models whose posterior has more to it than the tables that were counted
-TABLES: dict[str, Callable[[Release], tuple[Shares, ...]]] = {"mixture": _mixture, "hidden_markov": emissions}
-TITLES: dict[str, Callable[[Any], str]] = {
-    "hidden_markov": lambda model: f"In which of {whole(model.states)} states is each {quoted(model.chain)}?",
-    "mixture": lambda model: f"Which {whole(model.components)} kinds of records are there?",
-    "naive_bayes": lambda model: f"What tells the values of {quoted(model.label)} apart?",
-    "bayesian_network": lambda model: f"How do {whole(len(model.columns))} columns depend on each other?",
-}
+def states_title(model: HiddenMarkov) -> str:
+    return f"In which of {whole(model.states)} states is each {quoted(model.chain)}?"
+
+
+def kinds_title(model: Mixture) -> str:
+    return f"Which {whole(model.components)} kinds of records are there?"
+
+
+def label_title(model: NaiveBayes) -> str:
+    return f"What tells the values of {quoted(model.label)} apart?"
+
+
+def network_title(model: BayesianNetwork) -> str:
+    return f"How do {whole(len(model.columns))} columns depend on each other?"
+
+
+def _title(model: object) -> str:
+    del model
+    return "What was counted"
 
 
 def _left_out(count: int) -> Html:
@@ -163,7 +180,7 @@ def _left_out(count: int) -> Html:
 # ── the next record ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _naive_bayes(release: Release) -> Html:
+def information(release: Release) -> Html:
     """How much each column says about the label: I(y; x_d) in bits, over draws of the posterior."""
     label, posterior = release.model.label, release.posterior
     rows = sorted(
@@ -178,7 +195,3 @@ def _naive_bayes(release: Release) -> Html:
         "that what the noise left uncertain makes predictions less bold. Alone, the columns tell this much:"
     )
     return joined([paragraphs(how), made])
-
-
-FIRST: dict[str, Callable[[Release], Html]] = {"hidden_markov": states}
-NEXT: dict[str, Callable[[Release], Html]] = {"naive_bayes": _naive_bayes}

@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.models.count_model import CountModel
-from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.report.cells import CellFindings
-from discreet.report.coefficients import CoefficientFindings
 from discreet.report.drawn.densities import density, drawn_on_prior
 from discreet.report.drawn.pictures import MOST_ROWS, drawn_rows, forest
 from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
@@ -53,11 +49,8 @@ class Findings:
     posterior: Summary
 
     @classmethod
-    def of(cls, release: Release) -> AnyFindings:
-        """Find the sections for what was fitted: a family's θ unless the model has its own."""
-        for kind, findings in OWN.items():
-            if isinstance(release.model, kind):
-                return findings.of(release)
+    def of(cls, release: Release) -> Findings | DrawnFindings:
+        """Find the sections about a family's θ: a posterior's, or those of single draws."""
         asked, prior, draws = subject(release), Summary.of(release.model), released_draws(release)
         if draws is not None:
             return DrawnFindings(release, asked, prior, draws)
@@ -166,13 +159,6 @@ class DrawnFindings:
 
     def next_record(self) -> Html:
         return paragraphs("A prediction needs the posterior, which was not released.")
-
-
-OWN: dict[type, type[CellFindings | CoefficientFindings]] = {
-    CountModel: CellFindings,
-    GeneralizedLinear: CoefficientFindings,
-}
-AnyFindings = Findings | DrawnFindings | CellFindings | CoefficientFindings
 
 
 # --- pictures ------------

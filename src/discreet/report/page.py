@@ -8,8 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from discreet.catalogue import row_of
 from discreet.report import promises
-from discreet.report.findings import Findings
 from discreet.report.markup import Html, element, facts, joined
 from discreet.report.numbers import certified, powers, share_upward, whole
 
@@ -27,7 +27,7 @@ UNKEPT = (
 
 def report(release: Release, ledger_view: LedgerView | None = None) -> str:
     """Write everything about a release as one self-contained HTML page; `ledger_view` tells what remains."""
-    said, found = release.certificate(), Findings.of(release)
+    said, found = release.certificate(), row_of(release.model).load("report", "findings").of(release)
     sections = (
         ("result", "What was learned", found.picture()),
         ("intervals", "Intervals", found.intervals()),

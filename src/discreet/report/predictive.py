@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
+from discreet.catalogue import ROWS
 from discreet.numerics.search import bisect, doubles
 from discreet.report.drawn.pictures import bars
 from discreet.report.drawn.svg import Axis, area, bottom_axis, box, curve, line, responsive
@@ -22,18 +23,24 @@ if TYPE_CHECKING:
     from discreet.release.release import Release
     from discreet.report.subject import Group, Subject
 
+    Predictive = Callable[[Release, Subject, Any], Html]
+
 MOST_BARS, MOST_ROWS, FINE, DRAWS = 50, 12, 4096, 4000
+MOST_COUNTS = 2**16
 TAIL = (1 - LEVEL) / 2
 
 
 def predictive(release: Release, subject: Subject, posterior: Any) -> Html | None:  # noqa: ANN401
-    """Draw the posterior predictive; None for a family that nobody described yet."""
-    show = PREDICTIVES.get(release.model.name)
-    return None if show is None else show(release, subject, posterior)
+    """Draw the posterior predictive, as the catalogue has it; None for a family without a row."""
+    row = ROWS.get(release.model.name)
+    drawn: Html | None = (
+        None if row is None else row.load("report", "predictive")(release, subject, posterior)
+    )
+    return drawn
 
 
 # --- categories ------------
-def _true_or_false(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
+def true_or_false(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
     if getattr(release.model, "grid", 1) != 1:
         return paragraphs(
             "Records lie between 0 and 1 and enter through a pseudo-likelihood, which predicts no single "
@@ -46,7 +53,7 @@ def _true_or_false(release: Release, subject: Subject, posterior: Any) -> Html: 
     return _figure(bars("predictive", subject.title, rows), said)
 
 
-def _categories(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
+def categories(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
     (group,) = subject.groups
     shares = np.asarray(posterior.mean(), dtype=np.float64)
     trials = getattr(release.model, "trials", None)
@@ -69,9 +76,9 @@ def _largest(group: Group, shares: Floats) -> list[tuple[str, float]]:
 
 
 # --- counts ------------
-def _counts(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401, ARG001
+def _counted(release: Release, posterior: Any, reach: tuple[int, int]) -> Html:  # noqa: ANN401
     """Draw a bar for each count, or a curve where they are many."""
-    start, end = _REACH[release.model.name](posterior)
+    start, end = reach
     x: Floats = np.unique(np.rint(np.linspace(start, end, min(end - start, FINE) + 1)))
     mass = np.exp(posterior.log_predictive(x)) * (end - start + 1) / x.size
     low, high, first, last = _quantiles(x, mass)
@@ -104,11 +111,22 @@ def _geometric_reach(posterior: Any) -> tuple[int, int]:  # noqa: ANN401
     return 0, int(min(7 / max(float(np.ravel(posterior.interval(0.98))[0]), 1e-12), 1e12)) + 1
 
 
-_REACH: dict[str, Callable[[Any], tuple[int, int]]] = {
-    "beta_binomial": _binomial_reach,
-    "beta_geometric": _geometric_reach,
-    "gamma_poisson": _poisson_reach,
-}
+def _reach(posterior: Any) -> tuple[int, int]:  # noqa: ANN401
+    """Double the end until it leaves a thousandth of the mass outside, or there are too many to draw."""
+    end = 16
+    while end < MOST_COUNTS and np.exp(posterior.log_predictive(np.arange(end + 1))).sum() < 0.999:
+        end *= 2
+    return 0, end
+
+
+def _counts(reach: Callable[[Any], tuple[int, int]]) -> Predictive:
+    return lambda release, _, posterior: _counted(release, posterior, reach(posterior))
+
+
+counts = _counts(_reach)
+poisson_counts = _counts(_poisson_reach)
+binomial_counts = _counts(_binomial_reach)
+geometric_counts = _counts(_geometric_reach)
 
 
 def _bars_at(release: Release, x: Floats, mass: Floats) -> Html:
@@ -131,9 +149,8 @@ def _whole(value: float) -> str:
 
 
 # --- measurements ------------
-def _line(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401, ARG001
+def _drawn(release: Release, posterior: Any, middle: float, reach: float, one_sided: bool) -> Html:  # noqa: ANN401, FBT001
     """Find where the density lives by widening around its middle; give up where no picture holds it."""
-    middle, reach, one_sided = _WHERE[release.model.name](posterior)
     for power in range(20):
         x = np.linspace(middle if one_sided else middle - reach * 2**power, middle + reach * 2**power, FINE)
         mass = np.exp(posterior.log_predictive(x)) * (x[1] - x[0])
@@ -147,16 +164,16 @@ def _line(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: 
     return _figure(picture, _between(release, low, high, places_for([high - low])))
 
 
-# where a predictive has its middle, how far one deviation reaches, and whether it starts at the middle
-_WHERE: dict[str, Callable[[Any], tuple[float, float, bool]]] = {
-    "gamma_exponential": lambda law: (0.0, 1 / law.mean(), True),
-    "normal_mean": lambda law: (law.mean(), (float(law.prior.noise) + law.variance()) ** 0.5, False),
-    "normal_inverse_gamma": lambda law: (
-        float(law.mean()[0]),
-        float(law.mean()[1] + law.variance()[0]) ** 0.5,
-        False,
-    ),
-}
+def _density(where: Callable[[Any], tuple[float, float, bool]]) -> Predictive:
+    """Say where a predictive has its middle, how far a deviation reaches, and if it starts at the middle."""
+    return lambda release, _, posterior: _drawn(release, posterior, *where(posterior))
+
+
+waiting_density = _density(lambda law: (0.0, 1 / law.mean(), True))
+normal_density = _density(lambda law: (law.mean(), (float(law.prior.noise) + law.variance()) ** 0.5, False))
+student_density = _density(
+    lambda law: (float(law.mean()[0]), float(law.mean()[1] + law.variance()[0]) ** 0.5, False)
+)
 
 
 def _smooth(release: Release, x: Floats, height: Floats) -> Html:
@@ -174,7 +191,7 @@ def _smooth(release: Release, x: Floats, height: Floats) -> Html:
 
 
 # --- several measurements ------------
-def _each_column(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401, ARG001
+def each_column(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401, ARG001
     """x_i | θ ~ N(μ_i, Σ_ii), averaged over draws of θ: ends where the average of Φ reaches 5 and 95 %."""
     labels = subject.groups[0].labels
     d, rows = len(labels), []
@@ -194,7 +211,7 @@ def _mixed_quantile(middle: Floats, spread: Floats, q: float) -> float:
     return bisect(lambda x: ndtr((x - middle) / spread).mean() >= q, low, high, doubles, turns=50)
 
 
-def _given_features(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
+def given_features(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
     """y|x, θ ~ N(xᵀw, σ²)."""
     group, means = subject.groups[0], np.asarray(posterior.mean())
     weights, spread = means[:-1], float(means[-1]) ** 0.5
@@ -222,18 +239,3 @@ def _between(release: Release, low: float, high: float, places: int, *, whole: b
 
 def _figure(picture: Html, said: str) -> Html:
     return joined([element("p", said), element("figure", picture)])
-
-
-PREDICTIVES: dict[str, Callable[[Release, Subject, Any], Html]] = {
-    "beta_bernoulli": _true_or_false,
-    "beta_binomial": _counts,
-    "beta_geometric": _counts,
-    "dirichlet_categorical": _categories,
-    "dirichlet_multinomial": _categories,
-    "gamma_poisson": _counts,
-    "gamma_exponential": _line,
-    "normal_mean": _line,
-    "normal_inverse_gamma": _line,
-    "normal_inverse_wishart": _each_column,
-    "bayesian_linear_regression": _given_features,
-}

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.catalogue import ROWS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -46,8 +48,10 @@ class Subject:
 
 
 def subject(release: Release) -> Subject:
-    """Say what was asked; a family that nobody described yet gets its θ by number."""
-    return SUBJECTS.get(release.model.name, _unnamed)(release)
+    """Say what was asked, as the catalogue has it; a family without a row gets its θ by number."""
+    row = ROWS.get(release.model.name)
+    said: Subject = (unnamed if row is None else row.load("report", "subject"))(release)
+    return said
 
 
 def quoted(name: str) -> str:
@@ -66,22 +70,33 @@ def _one(title: str, phrase: str, axis: str, *, percent: bool = False) -> Callab
     return say
 
 
-def _bernoulli(release: Release) -> Subject:
+def bernoulli(release: Release) -> Subject:
     whole = getattr(release.model, "grid", 1) == 1
-    return (_SHARE if whole else _AVERAGE)(release)
+    return (share if whole else average)(release)
 
 
-_SHARE = _one(
+share = _one(
     "How often is {} true?",
     "The share of records where {} is true",
     "share of records where {} is true",
     percent=True,
 )
-_AVERAGE = _one("What is the average of {}?", "The average of {}", "average of {}")
+average = _one("What is the average of {}?", "The average of {}", "average of {}")
+binomial = _one(
+    "How often does a trial of {} succeed?", "The chance of success in {}", "chance of success", percent=True
+)
+geometric = _one(
+    "How soon does {} end in success?",
+    "The chance of success at each trial of {}",
+    "chance of success",
+    percent=True,
+)
+poisson = _one("How large is {} on average?", "The average of {}", "average of {}")
+exponential = _one("At what rate does {} end?", "The rate of {}, one over its average,", "rate of {}")
 
 
 # --- several numbers ------------
-def _categories(release: Release) -> Subject:
+def categories(release: Release) -> Subject:
     name = _columns(release)
     labels = _levels(release)
     group = Group(
@@ -90,14 +105,14 @@ def _categories(release: Release) -> Subject:
     return Subject(f"How are the values of {name} distributed?", (group,))
 
 
-def _items(release: Release) -> Subject:
+def items(release: Release) -> Subject:
     d = _dimension(release)
     labels = release.columns if len(release.columns) == d else _numbered("category", d)
     group = Group("Of all items, the share of", "share of all items", labels, percent=True, ranked=True)
     return Subject("How are items spread over the categories?", (group,))
 
 
-def _mean_and_variance(release: Release) -> Subject:
+def mean_and_variance(release: Release) -> Subject:
     name = _columns(release)
     groups = (
         Group(f"The average of {name}", f"average of {name}", ("average",)),
@@ -106,7 +121,7 @@ def _mean_and_variance(release: Release) -> Subject:
     return Subject(f"What are the average and the variance of {name}?", groups)
 
 
-def _means_and_covariances(release: Release) -> Subject:
+def means_and_covariances(release: Release) -> Subject:
     d = _dimension(release)
     names = release.columns if len(release.columns) == d else _numbered("column", d)
     pairs = [(names[i], names[j]) for i, j in zip(*np.triu_indices(d), strict=True)]
@@ -118,7 +133,7 @@ def _means_and_covariances(release: Release) -> Subject:
     return Subject(f"What are the averages of {_columns(release)}, and how do they vary together?", groups)
 
 
-def _weights(release: Release) -> Subject:
+def weights(release: Release) -> Subject:
     d = _dimension(release)
     known = len(release.columns) == d + 1
     names = release.columns[:-1] if known else _numbered("feature", d)
@@ -130,37 +145,10 @@ def _weights(release: Release) -> Subject:
     return Subject(f"How does {response} depend on the other columns?", groups)
 
 
-def _unnamed(release: Release) -> Subject:
+def unnamed(release: Release) -> Subject:
     count = np.size(release.model.mean())
     labels = ("θ",) if count == 1 else _numbered("θ", count)
     return Subject(f"What was learned about {_columns(release)}?", (Group("The parameter", "θ", labels),))
-
-
-SUBJECTS: dict[str, Callable[[Release], Subject]] = {
-    "beta_bernoulli": _bernoulli,
-    "beta_binomial": _one(
-        "How often does a trial of {} succeed?",
-        "The chance of success in {}",
-        "chance of success",
-        percent=True,
-    ),
-    "beta_geometric": _one(
-        "How soon does {} end in success?",
-        "The chance of success at each trial of {}",
-        "chance of success",
-        percent=True,
-    ),
-    "dirichlet_categorical": _categories,
-    "dirichlet_multinomial": _items,
-    "gamma_poisson": _one("How large is {} on average?", "The average of {}", "average of {}"),
-    "gamma_exponential": _one(
-        "At what rate does {} end?", "The rate of {}, one over its average,", "rate of {}"
-    ),
-    "normal_mean": _AVERAGE,
-    "normal_inverse_gamma": _mean_and_variance,
-    "normal_inverse_wishart": _means_and_covariances,
-    "bayesian_linear_regression": _weights,
-}
 
 
 # --- names ------------

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms.registry import MECHANISMS, OF_FAMILIES, OF_REGRESSIONS
+from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.models.design import Feature
 from discreet.models.regression_records import Records
+
+OF_FAMILIES = offered_to("family")
+OF_REGRESSIONS = offered_to("regression")
 
 SHARED = [name for name in OF_FAMILIES if name in OF_REGRESSIONS]
 TARGET = dc.ApproxDP(60, 1e-6)  # the direct draw has no knob

@@ -6,39 +6,16 @@ import tomllib
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.catalogue import COUNTS, FAMILY, REGRESSION, names
+from discreet.mechanisms.registry import offered_to
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from discreet.privacy.guarantee import Guarantee, Relation
 
-# For completion and help, without loading what they name; a test holds them to the registries.
-MODELS = (
-    "beta_bernoulli",
-    "beta_binomial",
-    "beta_geometric",
-    "dirichlet_categorical",
-    "dirichlet_multinomial",
-    "gamma_poisson",
-    "gamma_exponential",
-    "normal_mean",
-    "normal_inverse_gamma",
-    "normal_inverse_wishart",
-    "bayesian_linear_regression",
-)
-COUNTED = ("naive_bayes", "bayesian_network", "mixture", "hidden_markov")  # they name their own columns
-OF_COUNTS = ("noisy_counts", "one_network_sample")  # their mechanisms
-REGRESSIONS = ("bayesian_logistic_regression", "generalized_linear")  # so do they
-OF_REGRESSIONS = (
-    "objective_perturbation",
-    "polynomial_statistics",
-    "tuned",
-    "diffused",
-    "concentrated",
-    "direct",
-    "one_posterior_sample",
-)
-MECHANISMS = ("noisy_statistics", "direct", "diffused", "concentrated", "one_posterior_sample")
+KINDS_OF_MODEL = (FAMILY, COUNTS, REGRESSION)
 RELATIONS = ("substitute", "add_remove")
 KINDS = {
     "pure": "pure:EPSILON",
@@ -47,6 +24,21 @@ KINDS = {
     "gdp": "gdp:MU",
     "renyi": "renyi:ORDER,EPSILON",
 }
+
+
+def mechanisms(*kinds: str) -> tuple[str, ...]:
+    """Return what users type for the mechanisms of models of these kinds, or of all; each default first."""
+    return tuple(dict.fromkeys(typed for kind in kinds or KINDS_OF_MODEL for typed in offered_to(kind)))
+
+
+def typed_model(word: object) -> str:
+    """Return a model's name as the catalogue has it, also when typed with hyphens."""
+    return str(word).strip().replace("-", "_")
+
+
+def names_own_columns(word: object) -> bool:
+    """Whether a model is told its columns by name: one of counts, or a regression."""
+    return typed_model(word) in names(COUNTS, REGRESSION)
 
 
 def starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:

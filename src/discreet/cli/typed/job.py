@@ -8,7 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from discreet.cli.typed.arguments import COUNTED, MODELS, REGRESSIONS, assignments, derivations, one_of
+from discreet.catalogue import FAMILY, ROWS, names
+from discreet.cli.typed.arguments import assignments, derivations, names_own_columns, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,16 +141,13 @@ def _floats(value: object) -> Any:  # noqa: ANN401
 
 def any_model_of(job: Job, schema: Schema) -> Family | CountModel | GeneralizedLinear:
     """Build what is to be fitted: a prior, or a model of counts or regression, which names its columns."""
-    name = one_of("model", str(job.model), (*MODELS, *COUNTED, *REGRESSIONS))
-    if name in MODELS:
+    name = one_of("model", str(job.model), names())
+    if not names_own_columns(name):
         return model_of(job, schema)
     if job.column:
         raise ValueError(f"{name} names its columns itself: leave --column out, give them in --prior")
-    from discreet.models import registry  # noqa: PLC0415 - loaded on use, not for --help
-
-    if name in COUNTED:
-        return _built(registry.MODELS[name], job.prior)
-    return _built(registry.REGRESSIONS[name], {**job.prior, **_loss(job.prior.get("loss"))})
+    kind: type[CountModel | GeneralizedLinear] = ROWS[name].load("model")
+    return _built(kind, {**job.prior, **_loss(job.prior.get("loss"))})
 
 
 def _loss(given: object) -> dict[str, Any]:
@@ -187,9 +185,7 @@ def model_of(job: Job, schema: Schema | None = None) -> Family:
     """Build the prior; bounds and numbers of categories that it leaves out are taken from the schema."""
     import inspect  # noqa: PLC0415
 
-    from discreet.families.registry import FAMILIES  # noqa: PLC0415
-
-    family = FAMILIES[one_of("model", str(job.model), MODELS)]
+    family: type[Family] = ROWS[one_of("model", str(job.model), names(FAMILY))].load("model")
     takes = list(inspect.signature(family).parameters)
     strange = sorted(set(job.prior) - set(takes))
     if strange:

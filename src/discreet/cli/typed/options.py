@@ -10,15 +10,12 @@ from typing import Annotated
 
 import typer
 
+from discreet.catalogue import COUNTS, FAMILY, REGRESSION, names
 from discreet.cli.typed.arguments import (
-    COUNTED,
     KINDS,
-    MECHANISMS,
-    MODELS,
-    OF_COUNTS,
-    OF_REGRESSIONS,
-    REGRESSIONS,
+    KINDS_OF_MODEL,
     RELATIONS,
+    mechanisms,
     starting_with,
 )
 
@@ -55,14 +52,18 @@ Relation = Annotated[
 ]
 Model = Annotated[
     str | None,
-    typer.Option(metavar="FAMILY", help=f"One of {', '.join(MODELS)}.", autocompletion=starting_with(MODELS)),
+    typer.Option(
+        metavar="FAMILY",
+        help=f"One of {', '.join(names(FAMILY))}.",
+        autocompletion=starting_with(names(FAMILY)),
+    ),
 ]
 AnyModel = Annotated[
     str | None,
     typer.Option(
         metavar="MODEL",
-        help=f"One of {', '.join((*MODELS, *COUNTED, *REGRESSIONS))}.",
-        autocompletion=starting_with((*MODELS, *COUNTED, *REGRESSIONS)),
+        help=f"One of {', '.join(names())}.",
+        autocompletion=starting_with(names()),
     ),
 ]
 Prior = Annotated[
@@ -74,11 +75,12 @@ AnyMechanism = Annotated[
     typer.Option(
         metavar="NAME",
         help=(
-            f"One of {', '.join(MECHANISMS)}; of {', '.join(COUNTED)}: {', '.join(OF_COUNTS)}; of "
-            f"{', '.join(REGRESSIONS)}: {', '.join(OF_REGRESSIONS)}. "
-            "[default: noisy_statistics, noisy_counts, objective_perturbation]"
+            f"One of {', '.join(mechanisms(FAMILY))}; of {', '.join(names(COUNTS))}: "
+            f"{', '.join(mechanisms(COUNTS))}; of "
+            f"{', '.join(names(REGRESSION))}: {', '.join(mechanisms(REGRESSION))}. "
+            f"[default: {', '.join(mechanisms(kind)[0] for kind in KINDS_OF_MODEL)}]"
         ),
-        autocompletion=starting_with(tuple(dict.fromkeys((*MECHANISMS, *OF_COUNTS, *OF_REGRESSIONS)))),
+        autocompletion=starting_with(mechanisms()),
     ),
 ]
 Options = Annotated[

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.catalogue import REGRESSION
 from discreet.experiments.regression.chain import within
 from discreet.experiments.thesis.figure import COLOURS
-from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.mechanisms.regression.draws import RegressionDraw, simulate
 from discreet.mechanisms.regression.one_sample import OneRegressionSample
 from discreet.mechanisms.regression.samplers.potential import Potential
@@ -93,7 +94,7 @@ def calibrated(method: str, model: GeneralizedLinear, target: Guarantee, n: int)
 
     Under ADD_REMOVE n is private, and the draws get a round public cap above it.
     """
-    calibrate: Any = MECHANISMS[OF_REGRESSIONS[method]].calibrate  # type: ignore[attr-defined]
+    calibrate: Any = MECHANISMS[offered_to(REGRESSION)[method]].calibrate  # type: ignore[attr-defined]
     private = target.relation is not SUBSTITUTE
     capped = private and "most" in inspect.signature(calibrate).parameters
     try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import singledispatch, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from discreet.catalogue import ROWS
 from discreet.families.family import Family
-from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
-from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.mechanisms.registry import MECHANISMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,25 +15,18 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound="Callable[..., Any]")
 
 
-@singledispatch
 def namesake(model: object, kind: Any) -> Any:  # noqa: ANN401 - classes of MECHANISMS
     """Return the mechanism that is called as `kind` is, for models such as this."""
-    raise TypeError(
-        f"{kind.__name__} draws from the posterior of a family or of a regression, got "
-        f"{type(model).__name__}; privatise(table, model, …) chooses a mechanism for it"
-    )
-
-
-@namesake.register
-def _namesake_family(model: Family, kind: object) -> Any:  # noqa: ANN401
-    del model
-    return kind
-
-
-@namesake.register
-def _namesake_generalized_linear(model: GeneralizedLinear, kind: Any) -> Any:  # noqa: ANN401
-    del model
-    return MECHANISMS[OF_REGRESSIONS[kind.name]]
+    if isinstance(model, Family):
+        return kind
+    row = ROWS.get(getattr(model, "name", ""))
+    known = row.mechanisms if row is not None else {}
+    if kind.name not in known:
+        raise TypeError(
+            f"{kind.__name__} draws from the posterior of a family or of a regression, got "
+            f"{type(model).__name__}; privatise(table, model, …) chooses a mechanism for it"
+        )
+    return MECHANISMS[known[kind.name]]
 
 
 def by_model(calibrate: C) -> C:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -20,6 +20,8 @@ class NoisyMoments:
 
     Σ is over the rows with a declared label. Neither is projected: `second` may be indefinite.
     """
+
+    kind: ClassVar[str] = "noisy_moments"  # what files and the catalogue call it
 
     model: GeneralizedLinear  # bound
     first: Floats  # d, read-only

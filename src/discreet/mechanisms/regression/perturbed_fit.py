@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class PerturbedFit:
     """θ̃ with Σ∇ℓ(θ̃) + λθ̃ + N(0, σ²I) = 0; H̃ = Σ∇²ℓ(θ̃) + noise, σ_H on the diagonal, σ_H/√2 off it."""
+
+    kind: ClassVar[str] = "perturbed_fit"  # what files and the catalogue call it
 
     model: GeneralizedLinear  # bound
     estimate: Floats  # θ̃

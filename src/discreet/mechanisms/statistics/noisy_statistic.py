@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
+from discreet.catalogue import ROWS
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.scalar import ScalarFamily
-from discreet.privacy.guarantee import SUBSTITUTE
+from discreet.privacy.guarantee import SUBSTITUTE, NotProved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +28,8 @@ DEFAULT_READING = "noise_aware"
 @dataclass(frozen=True)
 class NoisyRelease:
     """Ŝ = S + noise in the family's integer units, with the noise law: enough to read it any honest way."""
+
+    kind: ClassVar[str] = "noisy_statistics"  # what files and the catalogue call it
 
     model: Family
     noisy: tuple[float, ...]  # integers when the noise is
@@ -102,17 +104,20 @@ def _joint_hull_scalar_family_or_dirichlet_law(model: Family, noisy: Floats) -> 
     return np.maximum(noisy, 0)
 
 
-def elsewhere(module: str, function: str) -> Reading:
-    """Name a reading that is found on first use: what releases does not depend on how it will be read."""
-
-    def found(release: NoisyRelease, prior: Family, **options: Any) -> Any:  # noqa: ANN401
-        return getattr(importlib.import_module(module), function)(release, prior, **options)
-
-    return found
+def noise_aware(release: NoisyRelease, prior: Family, **options: Any) -> Any:  # noqa: ANN401
+    """Read with the noise accounted for, as the catalogue says; the same numbers every time."""
+    row = ROWS.get(prior.name)
+    read = None if row is None else row.load("reader", release.kind)
+    if read is None:
+        raise NotProved(
+            f"no noise-aware reading is known for {type(prior).__name__}; reading='naive' takes the noisy "
+            "statistic as if it were exact"
+        )
+    return read(release, prior, **options)
 
 
 # The seam for readings of one release: name → Reading.
 READINGS: dict[str, Reading] = {
-    "noise_aware": elsewhere("discreet.posteriors.base", "noise_aware"),
+    "noise_aware": noise_aware,
     "naive": naive,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class NoisyCells:
     """Ĉ = C + noise for every table, with the noise law: enough to read it any honest way."""
+
+    kind: ClassVar[str] = "noisy_counts"  # what files and the catalogue call it
 
     model: CountModel  # bound
     noisy: NDArray[Any]  # flat, read-only; integers when the noise is; may be negative

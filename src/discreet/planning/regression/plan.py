@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize
 
+from discreet.catalogue import REGRESSION
 from discreet.families.family import public_size
-from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.models.regression_records import Records
 from discreet.models.regression_values import VALUES
@@ -113,7 +114,7 @@ def _replicates(n: int, d: int) -> int:
 
 def _quick(n: int, d: int) -> list[str]:
     slow = d > SLOW_D or n * d > SLOW_ND
-    return [name for name in OF_REGRESSIONS if name != SLOW or not slow]
+    return [name for name in offered_to(REGRESSION) if name != SLOW or not slow]
 
 
 def _rank(criterion: str, row: RegressionPrediction) -> tuple[float, str]:
@@ -125,11 +126,10 @@ def candidates(
     model: GeneralizedLinear, n: int, target: Guarantee, mechanisms: Sequence[str] | None = None
 ) -> list[tuple[str, Callable[[], Mechanism]]]:
     """Mechanisms, all unless named, as `privatise` calls them; their calibration is still to be run."""
-    asked = tuple(OF_REGRESSIONS if mechanisms is None else mechanisms)
-    if not set(asked) <= set(OF_REGRESSIONS):
-        raise ValueError(
-            f"mechanisms of a regression are {', '.join(OF_REGRESSIONS)}; got {', '.join(asked)}"
-        )
+    known = offered_to(REGRESSION)
+    asked = tuple(known if mechanisms is None else mechanisms)
+    if not set(asked) <= set(known):
+        raise ValueError(f"mechanisms of a regression are {', '.join(known)}; got {', '.join(asked)}")
     size = None if target.relation is ADD_REMOVE else n
 
     def of(kind: Any) -> Callable[[], Mechanism]:  # noqa: ANN401
@@ -137,7 +137,7 @@ def candidates(
         found: Callable[[], Mechanism] = partial(kind.calibrate, model, n=size, target=target, **capped)
         return found
 
-    return [(name, of(MECHANISMS[OF_REGRESSIONS[name]])) for name in asked]
+    return [(name, of(MECHANISMS[known[name]])) for name in asked]
 
 
 def _calibrated(

@@ -1,0 +1,468 @@
+"""The table of contents: one row for each model, saying what exists for it and where.
+
+Everything is named as "module:name" and loaded on first use, so that looking is cheap and any layer may look.
+What a layer may load is its own affair: what is right of the release loads readers and pages, what is left of
+it loads statistics. A test holds every `load` to that.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, final
+
+T = TypeVar("T")
+FAMILY, COUNTS, REGRESSION = "family", "counts", "regression"
+
+
+def resolve(home: str) -> Any:  # noqa: ANN401 - whatever stands there
+    """Return what "module:name" of this package names, loading the module."""
+    module, _, name = home.partition(":")
+    return getattr(importlib.import_module(f"discreet.{module}"), name)
+
+
+@final
+@dataclass(frozen=True)
+class Registry(Mapping[str, type[T]], Generic[T]):
+    """name → class, each loaded when it is first asked for; `kind` is what people call the things in it."""
+
+    kind: str
+    home: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> type[T]:
+        if name not in self.home:
+            raise KeyError(f"no {self.kind} is called {name!r}; there are {', '.join(self.home)}")
+        found: type[T] = resolve(self.home[name])
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.home)
+
+    def __len__(self) -> int:
+        return len(self.home)
+
+
+@final
+@dataclass(frozen=True)
+class Example:
+    """A prior, a public schema, and records within its bounds, one tuple per record."""
+
+    prior: Mapping[str, Any]  # arguments of the model's constructor, as a job file has them
+    columns: Mapping[str, Mapping[str, Any]]  # as a schema file has them
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@final
+@dataclass(frozen=True)
+class ModelRow:
+    """What exists for one model, and where; `cannot` says what does not exist, in words users are shown."""
+
+    name: str
+    kind: str  # FAMILY, COUNTS or REGRESSION
+    model: str
+    examples: tuple[Example, ...]
+    statistic: Mapping[str, str]  # what a mechanism reads → builder of (table, model, n)
+    reader: Mapping[str, str]  # kind of released value → reader of (value, model, reading)
+    planner: str
+    report: Mapping[str, str]  # part of the page → function of a release
+    parameters: tuple[str, ...] = ("theta",)  # of a family: the names of the parts of θ
+    parts: str = "posteriors.named_parameters:whole"  # takes θ apart into them
+    binder: str = ""  # tells the model what the schema says of its columns
+    record_law: str = ""  # of one clipped record, where log_likelihood on the lattice does not say it
+    simulator: str = ""  # records of the likelihood from uniforms, where the lattice does not give them
+    audit: str = ""  # how the audit cases of one posterior draw call the family
+    cannot: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def mechanisms(self) -> dict[str, str]:
+        """Map the names users type to registry names, default first."""
+        found: dict[str, str] = resolve("mechanisms.registry:offered_to")(self.kind)
+        return found
+
+    def load(self, what: str, key: str | None = None) -> Any:  # noqa: ANN401 - a class or a function
+        """Return the class or function that a field of the row names, or None where it names none."""
+        named = getattr(self, what)
+        home = named.get(key) if key is not None else named
+        return resolve(home) if home else None
+
+
+# ── what rows of one kind share ─────────────────────────────────────────────────────────────────────
+def _family(name: str, model: str, **own: Any) -> ModelRow:  # noqa: ANN401 - fields of ModelRow
+    """Return the row of a family; `statistic`, `reader`, `subject` and `predictive` are given in short."""
+    reader = {"noisy_statistics": own.pop("reader", "posteriors.scalar.read:read")}
+    report = {
+        "findings": "report.findings:Findings",
+        "subject": f"report.subject:{own.pop('subject', 'unnamed')}",
+        "predictive": f"report.predictive:{own.pop('predictive')}",
+    }
+    statistic = {"statistic": own.pop("statistic", "statistics.totals:total")}
+    return ModelRow(
+        name,
+        FAMILY,
+        model,
+        statistic=statistic,
+        reader=reader,
+        planner="planning:plan_family",
+        report=report,
+        **own,
+    )
+
+
+def _counts(name: str, model: str, reader: str, report: Mapping[str, str], **own: Any) -> ModelRow:  # noqa: ANN401
+    return ModelRow(
+        name,
+        COUNTS,
+        model,
+        statistic={"statistic": "statistics.cells:cells"},
+        reader={"noisy_counts": reader, **own.pop("readers", {})},
+        planner="planning.counts.plan:plan_counts",
+        report={"findings": "report.cells:CellFindings", **report},
+        binder="statistics.cells:bound",
+        **own,
+    )
+
+
+def _regression(name: str, model: str, **own: Any) -> ModelRow:  # noqa: ANN401
+    return ModelRow(
+        name,
+        REGRESSION,
+        model,
+        statistic={
+            **dict.fromkeys(("statistic", "records"), "statistics.records:records"),
+            "moments": "statistics.signed_moments:signed",
+        },
+        reader={
+            "perturbed_fit": "posteriors.regression.perturbed_fit:reading",
+            "noisy_moments": "posteriors.regression.noisy_moments:reading",
+            "draws": "posteriors.regression.coefficients:drawn",
+        },
+        planner="planning.regression.plan:plan_regression",
+        report={"findings": "report.coefficients:CoefficientFindings"},
+        binder="statistics.design:bound",
+        **own,
+    )
+
+
+def _one(kind: str, **declared: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401 - as a schema file has it
+    return {"x": {"kind": kind, **declared}}
+
+
+def _several(names: str, kind: str, **declared: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401
+    return {name: {"kind": kind, **declared} for name in names.split()}
+
+
+def _each(*values: object) -> tuple[tuple[Any, ...], ...]:
+    """Return records of one column."""
+    return tuple((value,) for value in values)
+
+
+NO_PAIR = "no worst neighbouring pair is proved for one posterior draw of"
+NO_TRUNCATION = "OnePosteriorSample truncates Beta and Dirichlet posteriors, not that of"
+NO_NETWORK = "OneNetworkSample draws tables of a BayesianNetwork, not of"
+
+
+def _undrawn(model: str) -> dict[str, str]:
+    """Return the reasons of a family without a proved worst pair."""
+    drawn = dict.fromkeys(("direct", "diffused", "concentrated"), f"{NO_PAIR} {model}")
+    return {**drawn, "one_posterior_sample": f"{NO_TRUNCATION} {model}"}
+
+
+# ── the rows ────────────────────────────────────────────────────────────────────────────────────────
+_ROWS = (
+    _family(
+        "beta_bernoulli",
+        "families.beta_bernoulli:BetaBernoulli",
+        examples=(
+            Example({"alpha": 6, "beta": 12}, _one("binary"), _each(0, 1, 1, 0, 1)),
+            Example(
+                {"alpha": 0.5, "beta": 0.75, "grid": 2**-4},
+                _one("bounded", lower=0, upper=1),
+                _each(0.25, 1, 0.5, 0.0625),
+            ),
+        ),
+        parameters=("p",),
+        record_law="posteriors.scalar.record_law:trial_of_unit",
+        simulator="planning.simulated_data:bernoulli_totals",
+        subject="bernoulli",
+        predictive="true_or_false",
+        audit="beta",
+    ),
+    _family(
+        "beta_binomial",
+        "families.beta_binomial:BetaBinomial",
+        examples=(Example({"alpha": 2.5, "beta": 4, "trials": 7}, _one("count", max=7), _each(0, 3, 7, 5)),),
+        parameters=("p",),
+        record_law="posteriors.scalar.record_law:trials",
+        simulator="planning.simulated_data:binomial_totals",
+        subject="binomial",
+        predictive="binomial_counts",
+        audit="binomial",
+    ),
+    _family(
+        "beta_geometric",
+        "families.beta_geometric:BetaGeometric",
+        examples=(
+            Example({"alpha": 3.25, "beta": 2, "upper": 12}, _one("count", max=12), _each(0, 4, 12, 1)),
+        ),
+        parameters=("p",),
+        record_law="posteriors.scalar.record_law:failures",
+        subject="geometric",
+        predictive="geometric_counts",
+        audit="geometric",
+        cannot={"one_posterior_sample": f"{NO_TRUNCATION} BetaGeometric"},
+    ),
+    _family(
+        "dirichlet_categorical",
+        "families.dirichlet_categorical:DirichletCategorical",
+        examples=(
+            Example(
+                {"alpha": [1, 2.5, 4]},
+                _one("categories", levels=[0, 1, 2], unknown=0),
+                _each(0, 2, 2, 1, 0),
+            ),
+            Example({"alpha": [0.5, 3]}, _one("categories", levels=[0, 1], unknown=0), _each(0, 1, 1)),
+        ),
+        statistic="statistics.counts:code_counts",
+        reader="posteriors.counts.dirichlet:read",
+        parameters=("p",),
+        subject="categories",
+        predictive="categories",
+        audit="dirichlet",
+    ),
+    _family(
+        "dirichlet_multinomial",
+        "families.dirichlet_multinomial:DirichletMultinomial",
+        examples=(
+            Example(
+                {"alpha": [1, 2.5, 4], "trials": 3},
+                _several("x y z", "count", max=3),
+                ((3, 0, 0), (1, 1, 1), (0, 2, 1)),
+            ),
+        ),
+        statistic="statistics.totals:item_counts",
+        reader="posteriors.counts.dirichlet:read",
+        parameters=("p",),
+        subject="items",
+        predictive="categories",
+        audit="dirichlet",
+        cannot=dict.fromkeys(("direct", "diffused", "concentrated"), f"{NO_PAIR} DirichletMultinomial"),
+    ),
+    _family(
+        "gamma_poisson",
+        "families.gamma_poisson:GammaPoisson",
+        examples=(
+            Example({"shape": 3.5, "rate": 1.25, "upper": 20}, _one("count", max=20), _each(0, 3, 20, 7)),
+        ),
+        parameters=("rate",),
+        record_law="posteriors.scalar.record_law:events",
+        subject="poisson",
+        predictive="poisson_counts",
+        audit="gamma_poisson",
+        cannot={"one_posterior_sample": f"{NO_TRUNCATION} GammaPoisson"},
+    ),
+    _family(
+        "gamma_exponential",
+        "families.gamma_exponential:GammaExponential",
+        examples=(
+            Example(
+                {"shape": 4.5, "rate": 2, "upper": 8},
+                _one("bounded", lower=0, upper=8),
+                _each(0.5, 8, 2.25, 0),
+            ),
+        ),
+        parameters=("rate",),
+        record_law="posteriors.scalar.record_law:wait",
+        simulator="planning.records:waits",
+        subject="exponential",
+        predictive="waiting_density",
+        audit="gamma_exponential",
+        cannot={"one_posterior_sample": f"{NO_TRUNCATION} GammaExponential"},
+    ),
+    _family(
+        "normal_mean",
+        "families.normal_mean:NormalMean",
+        examples=(
+            Example(
+                {"mean": 0.5, "strength": 2, "variance": 2.25, "lower": -4, "upper": 6},
+                _one("bounded", lower=-4, upper=6),
+                _each(-4, 6, 1.5, 0.25),
+            ),
+        ),
+        parameters=("mean",),
+        record_law="posteriors.scalar.record_law:measurement",
+        simulator="planning.records:measurements",
+        subject="average",
+        predictive="normal_density",
+        audit="normal_mean",
+        cannot={"one_posterior_sample": f"{NO_TRUNCATION} NormalMean"},
+    ),
+    _family(
+        "normal_inverse_gamma",
+        "families.normal_inverse_gamma:NormalInverseGamma",
+        examples=(
+            Example(
+                {"mean": 0.5, "strength": 2, "shape": 5.5, "scale": 4, "lower": -4, "upper": 6},
+                _one("bounded", lower=-4, upper=6),
+                _each(-4, 6, 1.5, 0.25),
+            ),
+        ),
+        statistic="statistics.totals:two_totals",
+        reader="posteriors.normal.read:read",
+        parameters=("mean", "variance"),
+        parts="posteriors.named_parameters:mean_and_variance",
+        simulator="planning.records:spread_measurements",
+        subject="mean_and_variance",
+        predictive="student_density",
+        cannot=_undrawn("NormalInverseGamma"),
+    ),
+    _family(
+        "normal_inverse_wishart",
+        "families.normal_inverse_wishart:NormalInverseWishart",
+        examples=(
+            Example(
+                {"mean": [0.5, -1], "strength": 2, "degrees": 7.5, "scale": [[3, 1], [1, 2]], "radius": 4},
+                _several("x y", "bounded", lower=-4, upper=4),
+                ((1, 2), (-3, 0.5), (0, 0), (2.5, -2.5)),
+            ),
+        ),
+        statistic="statistics.moments:first_and_second",
+        reader="posteriors.normal.read:read",
+        parameters=("mean", "covariance"),
+        parts="posteriors.named_parameters:mean_and_covariance",
+        simulator="planning.records:vectors",
+        subject="means_and_covariances",
+        predictive="each_column",
+        cannot=_undrawn("NormalInverseWishart"),
+    ),
+    _family(
+        "bayesian_linear_regression",
+        "families.linear_regression:BayesianLinearRegression",
+        examples=(
+            Example(
+                {"mean": [0.5, -1], "precision": [[3, 1], [1, 2]], "shape": 5.5, "scale": 4, "radius": 4},
+                _several("one x y", "bounded", lower=-4, upper=4),
+                ((1, 2, 0.5), (1, -1, 2), (1, 0, -3), (1, 1.5, 1)),
+            ),
+        ),
+        statistic="statistics.moments:second",
+        reader="posteriors.normal.linear_regression:read",
+        parameters=("weights", "variance"),
+        parts="posteriors.named_parameters:weights_and_variance",
+        simulator="planning.records:responses",
+        subject="weights",
+        predictive="given_features",
+        cannot=_undrawn("BayesianLinearRegression"),
+    ),
+    _counts(
+        "naive_bayes",
+        "models.naive_bayes:NaiveBayes",
+        "posteriors.counts.naive_bayes:read",
+        {"title": "report.cells:label_title", "next": "report.cells:information"},
+        examples=(
+            Example(
+                {"label": "y", "features": ["a", "b"]},
+                {"y": {"kind": "binary"}, **_several("a b", "categories", levels=["u", "v"])},
+                ((0, "u", "v"), (1, "v", "v"), (1, "v", "u"), (0, "u", "u")),
+            ),
+        ),
+        cannot={"one_network_sample": f"{NO_NETWORK} NaiveBayes"},
+    ),
+    _counts(
+        "bayesian_network",
+        "models.bayes_net:BayesianNetwork",
+        "posteriors.network.read:read",
+        {"title": "report.cells:network_title"},
+        readers={"draws": "posteriors.network.read:drawn"},
+        examples=(
+            Example(
+                {"graph": [["a", "b"]]},
+                _several("a b", "categories", levels=["u", "v"], unknown="u"),
+                (("u", "v"), ("v", "v"), ("u", "v"), ("v", "u")),
+            ),
+        ),
+    ),
+    _counts(
+        "mixture",
+        "models.mixture:Mixture",
+        "posteriors.mixture.read:read",
+        {"title": "report.cells:kinds_title", "tables": "report.cells:mixture_tables"},
+        examples=(
+            Example(
+                {"components": 2, "features": ["a", "b"]},
+                _several("a b", "categories", levels=["u", "v"], unknown="u"),
+                (("u", "u"), ("v", "v"), ("u", "u"), ("v", "u")),
+            ),
+        ),
+        cannot={"one_network_sample": f"{NO_NETWORK} Mixture"},
+    ),
+    _counts(
+        "hidden_markov",
+        "models.hidden_markov:HiddenMarkov",
+        "posteriors.hidden_markov.read:read",
+        {
+            "title": "report.cells:states_title",
+            "tables": "report.states:emissions",
+            "first": "report.states:states",
+        },
+        readers={"chains": "posteriors.hidden_markov.read:variables"},
+        examples=(
+            Example(
+                {"states": 2, "chain": "place", "step": "month", "features": ["a"]},
+                {
+                    "place": {"kind": "categories", "levels": ["N", "S"], "unknown": "N"},
+                    "month": {"kind": "categories", "levels": [1, 2, 3], "unknown": 1},
+                    "a": {"kind": "categories", "levels": ["u", "v"], "unknown": "u"},
+                },
+                (("N", 1, "u"), ("N", 2, "v"), ("N", 3, "v"), ("S", 1, "u"), ("S", 2, "u"), ("S", 3, "v")),
+            ),
+        ),
+        cannot={"one_network_sample": f"{NO_NETWORK} HiddenMarkov"},
+    ),
+    _regression(
+        "bayesian_logistic_regression",
+        "models.generalized_linear:BayesianLogisticRegression",
+        examples=(
+            Example(
+                {"target": "y", "features": ["a", "b"], "norm": 1.5, "radius": 5},
+                {**_several("a b", "bounded", lower=-1, upper=1), "y": {"kind": "binary"}},
+                ((0.5, -1, 1), (-0.5, 0.25, 0), (1, 0.5, 1), (-1, -0.5, 0)),
+            ),
+        ),
+    ),
+    _regression(
+        "generalized_linear",
+        "models.generalized_linear:GeneralizedLinear",
+        examples=(
+            Example(
+                {
+                    "target": "y",
+                    "features": ["a"],
+                    "norm": 1,
+                    "loss": {"loss": "clipped_poisson", "upper": 8},
+                },
+                {"a": {"kind": "bounded", "lower": -1, "upper": 1}, "y": {"kind": "count", "max": 8}},
+                ((0.5, 3), (-0.5, 0), (1, 5), (-1, 1)),
+            ),
+        ),
+    ),
+)
+ROWS: dict[str, ModelRow] = {row.name: row for row in _ROWS}
+
+
+def row_of(model: object) -> ModelRow:
+    """Return the row of a model, or refuse a model that has none."""
+    row = ROWS.get(getattr(model, "name", ""))
+    if row is None:
+        raise TypeError(f"{type(model).__name__} has no row in the catalogue; there are {', '.join(ROWS)}")
+    return row
+
+
+def names(*kinds: str) -> tuple[str, ...]:
+    """Name the models of these kinds, or all."""
+    return tuple(name for name, row in ROWS.items() if not kinds or row.kind in kinds)
+
+
+def classes(kind: str) -> Registry[Any]:
+    """Return the classes of the models of a kind, by name."""
+    return Registry(kind, {name: ROWS[name].model for name in names(kind)})
