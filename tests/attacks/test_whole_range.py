@@ -101,6 +101,24 @@ def test_releases_that_could_not_be_read_are_read_right(release):
     assert max(compared(release)) < CLOSE
 
 
+def test_a_private_n_that_the_prior_contradicts_is_read_however_far_it_is_from_what_was_told():
+    """Told 961 records near 0, which the prior forbids: noise on an empty table is likelier.
+
+    Then Σ_n p(Ŝ | θ, n) ∝ Σ r^n = 1/(1 − r) with r = E e^{(w − 2q)/b}. Before, only n above 800 were summed.
+    """
+    model = GammaExponential(171, 0.265, upper=2**-14 * 1.25, grid=2**-16)
+    w, b, g = 5, 7.25, 2.0**-16
+    posterior = read(released(model, (-39.0, 4846.0), None, "discrete_laplace", b), model)
+    theta = np.linspace(300, 1100, 4001)
+    above = np.exp(-theta[:, None] * g * (np.arange(w + 1) - 0.5))
+    above[:, 0] = 1
+    mass = above - np.append(above[:, 1:], np.zeros((theta.size, 1)), axis=1)
+    log = model.log_density(theta) - np.log(1 - mass @ np.exp((w - 2 * np.arange(w + 1)) / b))
+    below = np.cumsum(np.exp(log - log.max()))
+    places = np.interp(BELOW, below / below[-1], theta)
+    np.testing.assert_allclose(posterior.cdf(places), BELOW, atol=0.005)
+
+
 @pytest.mark.parametrize("sigma", [25.0, 83.0])
 @pytest.mark.parametrize("away", [-12, -3, -0.5, 0, 0.5, 4, 25])
 def test_the_law_of_a_rounded_normal_record_is_its_sum_over_the_levels(sigma, away):

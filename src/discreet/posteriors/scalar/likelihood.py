@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 SizePrior = Callable[[Any], Any]  # log π(n) of an integer array, up to a constant
 ROWS = 4096  # that are computed together
 FEW = 12  # values of n, noise being narrow, each of which is summed over by itself
-FARTHER = 128  # values of n in the last of the blocks 16, 32, … by which a range is extended
+FARTHER = 32  # values of n in the last of the blocks 16, 32, … by which a range is extended
 MATTERS = 14.0  # nats: what is less likely by e^{−14} than the posterior's top decides nothing
 EDGE = 18.0  # nats below the sum at which the last n no longer matters
+AWAY, CELLS = 1.6, 48  # from one n to the next in a search, and in the sum that follows
 SHARE = 1e-7  # of terms that did not cancel, below which each n is summed over by itself
 
 
@@ -96,8 +97,38 @@ class Likelihood:
             told = self._told(more)
             found[active] = np.logaddexp(found[active], self._summed(row, theta[active], more, told))
             edge, prior, length = float(more[-1]), float(told[-1]), 2 * length
+        if active.size and (side > 0 or edge > 0):
+            active = active[self._guess(row, theta[active], edge) + prior > found[active] - EDGE]
+            found[active] = np.logaddexp(found[active], self._afar(row, theta[active], edge, side))
 
-    def _guess(self, row: Floats, theta: Floats, n: float) -> Floats:
+    def _afar(self, row: Floats, theta: Floats, edge: float, side: int) -> Floats:
+        """Log Σ_n π(n) p(Ŝ | θ, n) beyond the edge, in cells about the likeliest n of each θ.
+
+        Where θ and Ŝ contradict each other, noise may be likelier than as many records as were told.
+        """
+        away = np.unique(np.rint(AWAY ** np.arange(34)))
+        away = away if side > 0 else np.append(away[away < edge], edge)
+        low, high = self._likely(row, theta, np.tile(np.sort(edge + side * away), (theta.size, 1)))
+        share = np.linspace(0, 1, CELLS + 1)
+        low, high = self._likely(row, theta, np.rint(low[:, None] + (high - low)[:, None] * share))
+        edges = np.rint(low[:, None] + (high - low + 1)[:, None] * share)
+        n, width = np.floor((edges[:, 1:] + edges[:, :-1] - 1) / 2), np.diff(edges, axis=1)
+        with np.errstate(divide="ignore"):
+            told = np.log(width) + self._told(np.maximum(n, 0).ravel()).reshape(n.shape)
+        found = self._rows(row, np.repeat(theta, CELLS), np.maximum(n, 0).ravel()).reshape(n.shape)
+        return np.asarray(np.logaddexp.reduce(found + told, axis=1))
+
+    def _likely(self, row: Floats, theta: Floats, n: Floats) -> tuple[Floats, Floats]:
+        """Return between which of these n, (θ, n) in order, nearly all of the likelihood of each θ lies."""
+        rows = np.repeat(theta, n.shape[1])
+        seen = self._guess(row, rows, np.maximum(n, 1).ravel()) + self._told(n.ravel())
+        seen = seen.reshape(n.shape)
+        kept = seen > seen.max(axis=1, keepdims=True) - EDGE
+        first, last = kept.argmax(axis=1), n.shape[1] - 1 - kept[:, ::-1].argmax(axis=1)
+        each = np.arange(theta.size)
+        return n[each, np.maximum(first - 1, 0)], n[each, np.minimum(last + 1, n.shape[1] - 1)]
+
+    def _guess(self, row: Floats, theta: Floats, n: Floats | float) -> Floats:
         """Log p(Ŝ | θ, n) by the saddle point alone."""
         sizes = np.full(theta.size, n)
         weights = self.weights(row, sizes)
