@@ -10,16 +10,8 @@ from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.registry import EXAMPLES
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
-from discreet.planning.marginals import (
-    Atoms,
-    BetaMarginal,
-    GammaMarginal,
-    InverseGammaMarginal,
-    NormalMarginal,
-    Stacked,
-    StudentMarginal,
-)
-from discreet.planning.noise import LAW, QUANTILE
+from discreet.planning.marginals import atoms, beta, gamma, inverse_gamma, normal, stacked, student
+from discreet.planning.noise import QUANTILE, REACH, masses
 from discreet.planning.posterior_arrays import (
     coordinates,
     gradient,
@@ -32,7 +24,7 @@ from discreet.planning.posterior_arrays import (
 from discreet.planning.predicted_release import template, truncated
 from discreet.planning.records import each
 from discreet.planning.simulated_data import cases
-from discreet.planning.truncated import TruncatedBeta
+from discreet.planning.truncated import truncated_beta
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.sampling.source import SeededSource
 
@@ -109,16 +101,16 @@ def test_records_one_by_one_add_up(model, data):
 
 
 LAWS = {
-    "beta": (BetaMarginal(np.array([[2.5]]), np.array([[4.0]])), stats.beta(2.5, 4.0), 0.3),
-    "gamma": (GammaMarginal(np.array([[3.5]]), np.array([[2.0]])), stats.gamma(3.5, scale=0.5), 1.2),
+    "beta": (beta(np.array([[2.5]]), np.array([[4.0]])), stats.beta(2.5, 4.0), 0.3),
+    "gamma": (gamma(np.array([[3.5]]), np.array([[2.0]])), stats.gamma(3.5, scale=0.5), 1.2),
     "inverse gamma": (
-        InverseGammaMarginal(np.array([[4.5]]), np.array([[2.0]])),
+        inverse_gamma(np.array([[4.5]]), np.array([[2.0]])),
         stats.invgamma(4.5, scale=2.0),
         0.7,
     ),
-    "normal": (NormalMarginal(np.array([[1.0]]), np.array([[2.0]])), stats.norm(1, 2), 0.4),
+    "normal": (normal(np.array([[1.0]]), np.array([[2.0]])), stats.norm(1, 2), 0.4),
     "student": (
-        StudentMarginal(np.array([[5.0]]), np.array([[1.0]]), np.array([[2.0]])),
+        student(np.array([[5.0]]), np.array([[1.0]]), np.array([[2.0]])),
         stats.t(5, 1, 2),
         0.4,
     ),
@@ -143,7 +135,7 @@ def test_moments_against_quadrature(name):
 
 def test_stacked_laws_keep_their_columns():
     parts = [LAWS[name][0] for name in ("beta", "normal")]
-    both, at = Stacked(tuple(parts)), np.array([[0.3, 0.4]])
+    both, at = stacked(*parts), np.array([[0.3, 0.4]])
     for i, part in enumerate(parts):
         one = at[:, i : i + 1]
         assert both.absolute(at)[0, i] == part.absolute(one)[0, 0]
@@ -152,7 +144,7 @@ def test_stacked_laws_keep_their_columns():
 
 
 def test_atoms_are_points():
-    law, at = Atoms(np.array([[0.2], [0.7]])), np.full((2, 1), 0.5)
+    law, at = atoms(np.array([[0.2], [0.7]])), np.full((2, 1), 0.5)
     assert law.absolute(at)[:, 0] == pytest.approx([0.3, 0.2])
     assert law.square(at)[:, 0] == pytest.approx([0.09, 0.04])
 
@@ -163,7 +155,7 @@ def test_atoms_are_points():
 def test_truncated_beta(a, b):
     """Against scipy's quad of the density relative to its peak; the last laws lie outside the truncation."""
     low, high = 0.05, 0.95
-    law = TruncatedBeta(np.array([[a]]), np.array([[b]]), low, high)
+    law = truncated_beta(np.array([[a]]), np.array([[b]]), low, high)
     mean = float(law.mean[0, 0])
     peak = np.clip((a - 1) / (a + b - 2) if a > 1 and b > 1 else mean, low, high)
 
@@ -199,9 +191,9 @@ def test_truncated_dirichlet_draws(counts):
 
 
 @pytest.mark.parametrize("scale", [0.3, 2.0, 10.0, 63.0, 65.0])
-@pytest.mark.parametrize("noise", LAW)
+@pytest.mark.parametrize("noise", REACH)
 def test_discrete_noise_quantiles_invert_the_mass(noise, scale):
-    support, mass = LAW[noise](scale)
+    support, mass = masses(noise, scale)
     exact = np.exp(-np.abs(support) / scale) if "laplace" in noise else np.exp(-(support**2) / (2 * scale**2))
     assert mass == pytest.approx(exact / exact.sum(), rel=1e-9)
     u = (np.arange(20_000) + 0.5) / 20_000

@@ -106,7 +106,7 @@ def test_refusals_carry_the_mechanism_s_own_reason():
 
 def test_a_plan_without_rows_says_why():
     found = plan(MODEL, 100, PureDP(0.5), truth=0.3)
-    empty = Plan(found.model, 100, found.target, 0.9, "", "error", (), found.refused, found.exact)
+    empty = Plan(found.model, 100, found.target, (), found.refused, 0.9, "", "error", found.exact)
     with pytest.raises(Unreachable, match="never pure DP"):
         _ = empty.best
     assert "cannot meet" in empty.table()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
@@ -20,12 +19,10 @@ from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.planning.inverse import epsilon_for, n_for, public_records_for
 from discreet.planning.prediction import Prediction, checked_reading, predict, predicted
-from discreet.planning.progress import steps
-from discreet.planning.refusal import Refusal
+from discreet.planning.ranked import TRUSTED, Compared, Refusal, rank, tried
 from discreet.planning.simulated_data import cases
 from discreet.planning.split import Question, optimal_weights, split, zcdp_within
-from discreet.privacy.arithmetic.ball import PrecisionError
-from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
+from discreet.privacy.guarantee import ADD_REMOVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,9 +52,7 @@ __all__ = [
     "zcdp_within",
 ]
 
-# What a plan may be ranked by, least first; a row without the number (one draw has no width) comes last.
-CRITERIA = ("error", "absolute", "honest_width", "width", "kl", "test_error")
-TRUSTED = 0.05  # how far below its level intervals may be predicted to cover before a plan warns
+CRITERIA = ("error", "absolute", "honest_width", "width", "kl", "test_error")  # to rank by, least first
 READ = {
     None: "",
     "naive": ", read naively, as if nothing were noised; a result is read noise-aware where it can be",
@@ -67,26 +62,8 @@ READ = {
 
 @final
 @dataclass(frozen=True)
-class Plan:
+class Plan(Compared[Family, Prediction]):
     """Predictions for every mechanism that meets the target, best first; the others with their reasons."""
-
-    model: Family
-    n: int
-    target: Guarantee
-    level: float
-    assumed: str  # what data were imagined
-    ranked_by: str
-    rows: tuple[Prediction, ...]
-    refused: tuple[Refusal, ...]
-    exact: Prediction  # the posterior without privacy, for comparison
-
-    @property
-    def best(self) -> Prediction:
-        """First row; raises Unreachable when no mechanism meets the target."""
-        if not self.rows:
-            reasons = "; ".join(f"{r.name}: {r.reason}" for r in self.refused)
-            raise Unreachable(f"no mechanism meets {self.target}: {reasons}")
-        return self.rows[0]
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -116,22 +93,6 @@ class Plan:
         from discreet.planning.picture import draw  # noqa: PLC0415 - loads matplotlib on use
 
         return draw(self, path)
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON-able: ∞ as the string "inf"."""
-        return {
-            "model": repr(self.model),
-            "n": self.n,
-            "target": str(self.target),
-            "relation": self.target.relation.to_json(),
-            "level": self.level,
-            "assumed": self.assumed,
-            "ranked_by": self.ranked_by,
-            "rows": [row.to_json() for row in self.rows],
-            "exact": self.exact.to_json(),
-            "refused": [{"name": r.name, "reason": r.reason} for r in self.refused],
-            "cautions": list(self.cautions),
-        }
 
 
 @overload
@@ -202,19 +163,13 @@ def plan_family(
         raise ValueError(f"rank_by must be one of {', '.join(CRITERIA)}; got {rank_by!r}")
     nodes = cases(model, n, truth=truth, public_sample=public_sample, simulations=simulations, seed=seed)
     exact = predicted(None, nodes, level, coordinates)
-    rows, refused = [], []
-    for name, calibrate in steps(candidates(model, nodes.n, target, truncation), "planning"):
-        try:
-            rows.append(predicted(calibrate(), nodes, level, coordinates, checked_reading(reading)))
-        except (Unreachable, NotProved, PrecisionError) as error:
-            refused.append(Refusal(name, str(error)))
-    ranked = tuple(sorted(rows, key=lambda row: _rank(row, rank_by)))
-    return Plan(model, nodes.n, target, level, nodes.assumed, rank_by, ranked, tuple(refused), exact)
-
-
-def _rank(row: Prediction, criterion: str) -> tuple[float, str]:
-    value = getattr(row, criterion)
-    return (math.inf if value is None or math.isnan(value) else value), row.name
+    offered = [
+        (name, lambda make=make: predicted(make(), nodes, level, coordinates, checked_reading(reading)))
+        for name, make in candidates(model, nodes.n, target, truncation)
+    ]
+    rows, refused = tried(offered, "planning")
+    ranked = tuple(sorted(rows, key=lambda row: rank(row, rank_by)))
+    return Plan(model, nodes.n, target, ranked, refused, level, nodes.assumed, rank_by, exact)
 
 
 def candidates(

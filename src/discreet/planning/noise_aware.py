@@ -11,7 +11,7 @@ import numpy as np
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.scalar import ScalarFamily
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
-from discreet.planning.marginals import Atoms
+from discreet.planning.marginals import atoms
 from discreet.planning.predicted_release import PredictedRelease, noised, template
 from discreet.planning.progress import steps
 from discreet.posteriors.normal.latent_model import Observed
@@ -43,7 +43,7 @@ def noise_aware(mechanism: NoisyStatistics, cases: SimulatedCases, level: float)
     node, noisy, weights, exact = noised(mechanism, cases)
     low, mean, high = readings(cases.model, noisy, mechanism, level)
     unknown = np.full(len(weights), np.nan)
-    return PredictedRelease(Atoms(mean), (low, high), unknown, cases.theta[node], weights, exact)
+    return PredictedRelease(atoms(mean), (low, high), unknown, cases.theta[node], weights, exact)
 
 
 @singledispatch

@@ -1,4 +1,4 @@
-"""A plan as one picture: errors on the left, intervals on the right, the exact posterior as the yardstick."""
+"""A plan as one picture: errors on the left, intervals on the right, the posterior without privacy dashed."""
 
 from __future__ import annotations
 
@@ -6,88 +6,98 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.planning.regression.worlds import error_name
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from discreet.planning import Plan
     from discreet.planning.prediction import Prediction
+    from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction
 
-COLOURS = {"draw": "#0072B2", "noisy": "#009E73", "exact": "#333333", "naive": "#D55E00"}
+COLOURS = {"draw": "#0072B2", "noisy": "#009E73", "exact": "#333333", "naive": "#D55E00", "note": "#666666"}
 
 
 def draw(plan: Plan, path: str | Path) -> Path:
     """Write the picture in the format that the path's ending names."""
-    rows = plan.rows
-    figure, (left, right) = new_figure(max(len(rows), 2))
-    _errors(left, plan)
-    _widths(right, plan)
-    left.set_yticks(range(len(rows)), [_tick(row) for row in rows])
-    left.invert_yaxis()
-    figure.suptitle(
-        f"{type(plan.model).__name__}, n = {plan.n:,}, target {plan.target}\n"
-        + textwrap.shorten(f"expected over {plan.assumed}", 120, placeholder=" …"),
-        fontsize=11,
-    )
-    if plan.refused:
-        names = ", ".join(refusal.name for refusal in plan.refused)
-        lines = textwrap.fill(f"cannot meet the target: {names}", 130)
-        figure.supxlabel(lines, fontsize=8.5, color="#666666")
-    figure.savefig(Path(path), dpi=130)
-    return Path(path)
+    labels = [f"{row.name}\n{row.knob} = {row.value:.4g}" for row in plan.rows]
+    figure, (left, right) = _sheet(plan, labels, type(plan.model).__name__, ())
+    for y, row in enumerate(plan.rows):
+        _bar(left, y, row, row.error)
+        left.plot(row.absolute, y, marker="|", ms=14, mew=2, color="white")
+        _bar(right, y, row, row.honest_width)
+        if row.width is not None and row.coverage is not None:
+            right.plot([row.width] * 2, [y - 0.36, y + 0.36], color=COLOURS["naive"], lw=2.5)
+            words = f"{(row.reading or 'it').replace('_', '-')} covers {row.coverage:.0%}"
+            _say(right, max(row.width, row.honest_width), y, words, color=COLOURS["naive"])
+    _frame(left, plan.exact.error, None, "root mean square error of the released point")
+    left.set_title("dashed: exact posterior mean\nwhite bar: mean absolute error", fontsize=9)
+    longest = max(max(row.honest_width, row.width or 0) for row in (*plan.rows, plan.exact))
+    _frame(right, plan.exact.honest_width, longest, f"width of a {plan.level:.0%} interval")
+    right.set_title("bar: honest interval\norange: credible interval, as read", fontsize=9)
+    return _saved(figure, path)
 
 
-def new_figure(rows: int) -> tuple[Any, tuple[Any, Any]]:
-    """Return a figure of two panels that share their rows."""
+def draw_regression(plan: RegressionPlan, path: str | Path) -> Path:
+    """Draw test errors, and widths of the weights' credible intervals."""
+    title = f"{type(plan.model).__name__}, {plan.model.dimension} weights"
+    labels = [f"{row.name}\n{row.knobs}" for row in plan.rows]
+    figure, (left, right) = _sheet(plan, labels, title, plan.cautions)
+    for y, row in enumerate(plan.rows):
+        _bar(left, y, row, row.error, xerr=plan.excess(row)[1])
+        if row.width is None or row.coverage is None:
+            _say(right, 0, y, "one draw: no interval", color=COLOURS["note"])
+            continue
+        _bar(right, y, row, row.width)
+        _say(right, row.width, y, f"covers {row.coverage:.0%}")
+    _frame(left, plan.exact.error, None, error_name(plan.model))
+    left.set_title("dashed: without privacy; whiskers: standard error of the difference from it", fontsize=9)
+    longest = max(row.width or 0.0 for row in (*plan.rows, plan.exact))
+    _frame(right, plan.exact.width, longest, f"width of a {plan.level:.0%} interval of a weight")
+    right.set_title("dashed: without privacy", fontsize=9)
+    return _saved(figure, path)
+
+
+def _sheet(
+    plan: Plan | RegressionPlan, labels: Sequence[str], title: str, cautions: Sequence[str]
+) -> tuple[Any, tuple[Any, Any]]:
+    """Return a figure of two panels that share their rows, with its words."""
     try:
-        import matplotlib as mpl  # noqa: PLC0415 - heavy, on use
+        from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, on use
     except ImportError:
         raise ImportError("a picture needs matplotlib: pip install 'discreet[plots]'") from None
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    del mpl
-    figure = Figure(figsize=(11, 2.1 + 0.5 * rows), layout="constrained")
+    figure = Figure(figsize=(11, 2.1 + 0.5 * max(len(labels), 2)), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
+    left.set_yticks(range(len(labels)), labels)
+    left.invert_yaxis()
+    below = textwrap.shorten(f"expected over {plan.assumed}", 120, placeholder=" …")
+    figure.suptitle(f"{title}, n = {plan.n:,}, target {plan.target}\n{below}", fontsize=11)
+    refused = ", ".join(refusal.name for refusal in plan.refused)
+    notes = ([f"cannot meet the target: {refused}"] if refused else []) + list(cautions)
+    if notes:
+        words = "\n".join(textwrap.fill(note, 130) for note in notes)
+        figure.supxlabel(words, fontsize=8.5, color=COLOURS["note"])
     return figure, (left, right)
 
 
-def _tick(row: Prediction) -> str:
-    return f"{row.name}\n{row.knob} = {row.value:.4g}"
+def _bar(axes: Any, y: int, row: Prediction | RegressionPrediction, value: float, **more: float) -> None:  # noqa: ANN401 - matplotlib's
+    axes.barh(
+        y, value, height=0.55, color=COLOURS["draw" if row.width is None else "noisy"], alpha=0.85, **more
+    )
 
 
-def _colour(row: Prediction) -> str:
-    return COLOURS["draw" if row.width is None else "noisy"]
+def _say(axes: Any, x: float, y: int, words: str, **more: str) -> None:  # noqa: ANN401
+    axes.annotate(words, (x, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8.5, **more)
 
 
-def _errors(axes: Any, plan: Plan) -> None:  # noqa: ANN401 - matplotlib's
-    for y, row in enumerate(plan.rows):
-        axes.barh(y, row.error, height=0.55, color=_colour(row), alpha=0.85)
-        axes.plot(row.absolute, y, marker="|", ms=14, mew=2, color="white")
-    axes.axvline(plan.exact.error, color=COLOURS["exact"], ls="--", lw=1.3)
-    axes.set(xlabel="root mean square error of the released point", xlim=(0, None))
-    axes.set_title("dashed: exact posterior mean\nwhite bar: mean absolute error", fontsize=9)
-    frame(axes)
-
-
-def _widths(axes: Any, plan: Plan) -> None:  # noqa: ANN401
-    for y, row in enumerate(plan.rows):
-        axes.barh(y, row.honest_width, height=0.55, color=_colour(row), alpha=0.85)
-        if row.width is not None and row.coverage is not None:
-            axes.plot([row.width] * 2, [y - 0.36, y + 0.36], color=COLOURS["naive"], lw=2.5)
-            axes.annotate(
-                f"{(row.reading or 'it').replace('_', '-')} covers {row.coverage:.0%}",
-                (max(row.width, row.honest_width), y),
-                xytext=(6, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=8.5,
-                color=COLOURS["naive"],
-            )
-    axes.axvline(plan.exact.honest_width, color=COLOURS["exact"], ls="--", lw=1.3)
-    longest = max(max(row.honest_width, row.width or 0) for row in (*plan.rows, plan.exact))
-    axes.set(xlabel=f"width of a {plan.level:.0%} interval", xlim=(0, 1.3 * longest))
-    axes.set_title("bar: honest interval\norange: credible interval, as read", fontsize=9)
-    frame(axes)
-
-
-def frame(axes: Any) -> None:  # noqa: ANN401
+def _frame(axes: Any, exact: float | None, longest: float | None, label: str) -> None:  # noqa: ANN401
+    axes.axvline(exact, color=COLOURS["exact"], ls="--", lw=1.3)
+    axes.set(xlabel=label, xlim=(0, None if longest is None else 1.3 * longest))
     axes.grid(axis="x", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)
+
+
+def _saved(figure: Any, path: str | Path) -> Path:  # noqa: ANN401
+    figure.savefig(Path(path), dpi=130)
+    return Path(path)

@@ -22,15 +22,7 @@ from discreet.families.laws.normal_inverse_gamma import NormalInverseGammaLaw
 from discreet.families.laws.normal_inverse_wishart import NormalInverseWishartLaw
 from discreet.families.normal_mean import NormalMean
 from discreet.families.scalar import ScalarFamily
-from discreet.planning.marginals import (
-    BetaMarginal,
-    GammaMarginal,
-    InverseGammaMarginal,
-    Marginal,
-    NormalMarginal,
-    Stacked,
-    StudentMarginal,
-)
+from discreet.planning.marginals import Marginal, beta, gamma, inverse_gamma, normal, stacked, student
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -73,9 +65,8 @@ def _between(model: ScalarFamily, above: Floats, below: Floats, weight: float) -
 
 
 @singledispatch
-def read(model: Family, noisy: Floats, release: NoisyRelease) -> Floats:
+def read(_model: Family, noisy: Floats, release: NoisyRelease) -> Floats:
     """Η of the naive posterior of every noisy row, by the library's own reading."""
-    del model
     rows = [tuple(row) for row in noisy.tolist()]
     return np.array([replace(release, noisy=row).posterior(reading="naive").natural for row in rows])
 
@@ -99,9 +90,8 @@ def _read_dirichlet_law(model: DirichletLaw, noisy: Floats, release: NoisyReleas
 
 # ── the coordinates of θ that are reported, and their marginal laws ─────────────────────────────────────
 @singledispatch
-def coordinates(model: Family, theta: Floats) -> Floats:
+def coordinates(_model: Family, theta: Floats) -> Floats:
     """θ as (nodes, coordinates)."""
-    del model
     return np.asarray(theta.reshape(len(theta), -1))
 
 
@@ -117,7 +107,7 @@ def marginals(model: Family, eta: Floats) -> Marginal:
     """Return normal laws with the family's own mean and variance: right for large n, the last resort."""
     members = [model.from_natural(row) for row in eta]
     mean, variance = (coordinates(model, np.array([f(m) for m in members])) for f in (_mean_of, _variance_of))
-    return NormalMarginal(mean, np.sqrt(variance))
+    return normal(mean, np.sqrt(variance))
 
 
 def _mean_of(member: Family) -> Floats:
@@ -129,35 +119,31 @@ def _variance_of(member: Family) -> Floats:
 
 
 @marginals.register(BetaLaw)
-def _marginals_beta_law(model: BetaLaw, eta: Floats) -> Marginal:
-    del model
-    return BetaMarginal(eta[:, :1], eta[:, 1:] - eta[:, :1])
+def _marginals_beta_law(_model: BetaLaw, eta: Floats) -> Marginal:
+    return beta(eta[:, :1], eta[:, 1:] - eta[:, :1])
 
 
 @marginals.register(GammaLaw)
-def _marginals_gamma_law(model: GammaLaw, eta: Floats) -> Marginal:
-    del model
-    return GammaMarginal(eta[:, :1], eta[:, 1:])
+def _marginals_gamma_law(_model: GammaLaw, eta: Floats) -> Marginal:
+    return gamma(eta[:, :1], eta[:, 1:])
 
 
 @marginals.register(NormalMean)
 def _marginals_normal_mean(model: NormalMean, eta: Floats) -> Marginal:
-    return NormalMarginal(eta[:, :1] / eta[:, 1:], np.sqrt(float(model.noise) / eta[:, 1:]))
+    return normal(eta[:, :1] / eta[:, 1:], np.sqrt(float(model.noise) / eta[:, 1:]))
 
 
 @marginals.register(DirichletLaw)
-def _marginals_dirichlet_law(model: DirichletLaw, eta: Floats) -> Marginal:
-    del model
-    return BetaMarginal(eta, eta.sum(axis=1, keepdims=True) - eta)
+def _marginals_dirichlet_law(_model: DirichletLaw, eta: Floats) -> Marginal:
+    return beta(eta, eta.sum(axis=1, keepdims=True) - eta)
 
 
 @marginals.register(NormalInverseGammaLaw)
-def _marginals_normal_inverse_gamma_law(model: NormalInverseGammaLaw, eta: Floats) -> Marginal:
-    del model
+def _marginals_normal_inverse_gamma_law(_model: NormalInverseGammaLaw, eta: Floats) -> Marginal:
     first, second, k, twice = (eta[:, i : i + 1] for i in range(4))
     m, a = first / k, twice / 2
     b = (second - k * m**2) / 2
-    return Stacked((StudentMarginal(2 * a, m, np.sqrt(b / (a * k))), InverseGammaMarginal(a, b)))
+    return stacked(student(2 * a, m, np.sqrt(b / (a * k))), inverse_gamma(a, b))
 
 
 @marginals.register(NormalInverseWishartLaw)
@@ -167,20 +153,19 @@ def _marginals_normal_inverse_wishart_law(model: NormalInverseWishartLaw, eta: F
     m = eta[:, :d] / k
     scale = np.diagonal(unpack(eta[:, d:-2]), axis1=-2, axis2=-1) - k * m**2
     delta = nu - d + 1
-    mu = StudentMarginal(np.broadcast_to(delta, m.shape), m, np.sqrt(scale / (k * delta)))
-    return Stacked((mu, InverseGammaMarginal(np.broadcast_to(delta / 2, m.shape), scale / 2)))
+    mu = student(np.broadcast_to(delta, m.shape), m, np.sqrt(scale / (k * delta)))
+    return stacked(mu, inverse_gamma(np.broadcast_to(delta / 2, m.shape), scale / 2))
 
 
 @marginals.register(RegressionLaw)
-def _marginals_regression_law(model: RegressionLaw, eta: Floats) -> Marginal:
-    del model
+def _marginals_regression_law(_model: RegressionLaw, eta: Floats) -> Marginal:
     whole, a = unpack(eta[:, :-1]), eta[:, -1:] / 2
     precision, column = whole[:, :-1, :-1], whole[:, :-1, -1]
     inverse = np.linalg.inv(precision)
     m = np.einsum("nij,nj->ni", inverse, column)
     b = (whole[:, -1, -1:] - (m * column).sum(axis=1, keepdims=True)) / 2
     spread = np.sqrt(b / a * np.diagonal(inverse, axis1=-2, axis2=-1))
-    return Stacked((StudentMarginal(np.broadcast_to(2 * a, m.shape), m, spread), InverseGammaMarginal(a, b)))
+    return stacked(student(np.broadcast_to(2 * a, m.shape), m, spread), inverse_gamma(a, b))
 
 
 # ── KL(P ‖ Q) = (η_P − η_Q)·∇C(η_P) − C(η_P) + C(η_Q) [theory §1] ────────────────────────
@@ -204,27 +189,23 @@ def gradient(model: Family, eta: Floats) -> Floats:
 
 
 @log_partition.register(BetaLaw)
-def _log_partition_beta_law(model: BetaLaw, eta: Floats) -> Floats:
-    del model
+def _log_partition_beta_law(_model: BetaLaw, eta: Floats) -> Floats:
     return np.asarray(gammaln(eta[:, 0]) + gammaln(eta[:, 1] - eta[:, 0]) - gammaln(eta[:, 1]))
 
 
 @gradient.register(BetaLaw)
-def _gradient_beta_law(model: BetaLaw, eta: Floats) -> Floats:
-    del model
+def _gradient_beta_law(_model: BetaLaw, eta: Floats) -> Floats:
     a, total = eta[:, 0], eta[:, 1]
     return np.stack([psi(a) - psi(total - a), psi(total - a) - psi(total)], axis=-1)
 
 
 @log_partition.register(GammaLaw)
-def _log_partition_gamma_law(model: GammaLaw, eta: Floats) -> Floats:
-    del model
+def _log_partition_gamma_law(_model: GammaLaw, eta: Floats) -> Floats:
     return np.asarray(gammaln(eta[:, 0]) - eta[:, 0] * np.log(eta[:, 1]))
 
 
 @gradient.register(GammaLaw)
-def _gradient_gamma_law(model: GammaLaw, eta: Floats) -> Floats:
-    del model
+def _gradient_gamma_law(_model: GammaLaw, eta: Floats) -> Floats:
     return np.stack([psi(eta[:, 0]) - np.log(eta[:, 1]), -eta[:, 0] / eta[:, 1]], axis=-1)
 
 
@@ -242,12 +223,10 @@ def _gradient_normal_mean(model: NormalMean, eta: Floats) -> Floats:
 
 
 @log_partition.register(DirichletLaw)
-def _log_partition_dirichlet_law(model: DirichletLaw, eta: Floats) -> Floats:
-    del model
+def _log_partition_dirichlet_law(_model: DirichletLaw, eta: Floats) -> Floats:
     return np.asarray(gammaln(eta).sum(axis=1) - gammaln(eta.sum(axis=1)))
 
 
 @gradient.register(DirichletLaw)
-def _gradient_dirichlet_law(model: DirichletLaw, eta: Floats) -> Floats:
-    del model
+def _gradient_dirichlet_law(_model: DirichletLaw, eta: Floats) -> Floats:
     return np.asarray(psi(eta) - psi(eta.sum(axis=1, keepdims=True)))

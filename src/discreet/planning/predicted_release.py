@@ -8,7 +8,6 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from scipy.special import logsumexp
 
 from discreet.families.laws.beta import BetaLaw
 from discreet.families.laws.dirichlet import DirichletLaw
@@ -18,17 +17,15 @@ from discreet.mechanisms.posterior.tempered_laws import TruncatedPosterior
 from discreet.mechanisms.regression.adassp import AdaSSP
 from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
-from discreet.planning.marginals import Atoms, Marginal
-from discreet.planning.noise import LAW, QUANTILE, REACH
-from discreet.planning.posterior_arrays import kl, log_partition, marginals, read, updated
+from discreet.planning.marginals import Marginal, atoms
+from discreet.planning.noise import QUANTILE, REACH, masses
+from discreet.planning.posterior_arrays import kl, marginals, read, updated
 from discreet.planning.simulated_data import strata
-from discreet.planning.truncated import TruncatedBeta
+from discreet.planning.truncated import truncated_beta
 from discreet.privacy.guarantee import NotProved
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from discreet.families.family import Family, Floats, Integers
     from discreet.mechanisms.mechanism import Mechanism
     from discreet.planning.simulated_data import Rng, SimulatedCases
@@ -56,7 +53,7 @@ def without_privacy(cases: SimulatedCases, level: float) -> PredictedRelease:
     law = marginals(cases.model, updated(cases.model, cases.statistics, cases.n))
     zero = np.zeros(len(cases.weights))
     return PredictedRelease(
-        Atoms(law.mean), interval(law, level), zero, cases.theta, cases.weights, cases.exact
+        atoms(law.mean), interval(law, level), zero, cases.theta, cases.weights, cases.exact
     )
 
 
@@ -105,19 +102,18 @@ def truncated(model: Family, added: Floats, mechanism: OnePosteriorSample, seed:
 
 
 @truncated.register(BetaLaw)
-def _truncated_beta_law(model: BetaLaw, added: Floats, mechanism: OnePosteriorSample, seed: int) -> Marginal:
-    del model, seed
+def _truncated_beta_law(_model: BetaLaw, added: Floats, mechanism: OnePosteriorSample, seed: int) -> Marginal:
+    del seed
     a, b = (float(entry) for entry in mechanism.prior.entries)
     lower = float(mechanism.lower)
-    return TruncatedBeta(a + added[:, :1], b + added[:, 1:] - added[:, :1], lower, 1 - lower)
+    return truncated_beta(a + added[:, :1], b + added[:, 1:] - added[:, :1], lower, 1 - lower)
 
 
 @truncated.register(DirichletLaw)
 def _truncated_dirichlet_law(
-    model: DirichletLaw, added: Floats, mechanism: OnePosteriorSample, seed: int
+    _model: DirichletLaw, added: Floats, mechanism: OnePosteriorSample, seed: int
 ) -> Marginal:
     """No closed form: one draw a node, by rejection; by the exact sampler where that rarely succeeds."""
-    del model
     rng, lower = np.random.default_rng(seed), float(mechanism.lower)
     entries = np.array([float(entry) for entry in mechanism.prior.entries]) + added
     drawn, left = np.empty_like(entries), np.arange(len(entries))
@@ -131,7 +127,7 @@ def _truncated_dirichlet_law(
     for i in left.tolist():
         law = TruncatedPosterior(tuple(map(Fraction, entries[i].tolist())), mechanism.lower, draw)
         drawn[i] = law.sample(1, source)[0]
-    return Atoms(drawn)
+    return atoms(drawn)
 
 
 @predict_release.register(NoisyStatistics)
@@ -145,7 +141,7 @@ def _predict_release_noisy_statistics(
     law = marginals(cases.model, eta)
     true = updated(cases.model, cases.statistics, cases.n)
     return PredictedRelease(
-        Atoms(law.mean[index]),
+        atoms(law.mean[index]),
         tuple(end[index] for end in interval(law, level)),
         kl(cases.model, true[node], eta[index]),
         cases.theta[node],
@@ -161,7 +157,7 @@ def _predict_release_ada_ssp(mechanism: AdaSSP, cases: SimulatedCases, level: fl
     whole, seed = cases.statistics.astype(np.int64), cases.seed
     fits = [mechanism.release(row, SeededSource(seed + i)).weights for i, row in enumerate(whole)]
     unknown = np.full(len(cases.weights), np.nan)
-    point = Atoms(np.column_stack([np.array(fits), unknown]))
+    point = atoms(np.column_stack([np.array(fits), unknown]))
     return PredictedRelease(point, None, unknown, cases.theta, cases.weights, cases.exact)
 
 
@@ -200,7 +196,7 @@ def noised(mechanism: NoisyStatistics, cases: SimulatedCases) -> tuple[Integers,
     values, scale = _encoded(mechanism, cases), float(mechanism.scale)
     count, width = values.shape
     if cases.exact and width == 1 and REACH.get(mechanism.noise, np.inf) * scale * count <= MOST_PAIRS:
-        support, mass = LAW[mechanism.noise](scale)
+        support, mass = masses(mechanism.noise, scale)
         pairs = values[:, None, :] + support[None, :, None]
         weights = cases.weights[:, None] * mass
         return np.repeat(np.arange(count), support.size), pairs.reshape(-1, 1), weights.reshape(-1), True
@@ -224,34 +220,3 @@ def _encoded(mechanism: NoisyStatistics, cases: SimulatedCases) -> Floats:
         return cases.statistics
     whole = cases.statistics.astype(np.int64)
     return np.array([cases.model.joint(row, cases.n) for row in whole], dtype=np.float64)
-
-
-def kl_of_one_draw(mechanism: NoisyStatistics, statistic: ArrayLike, *, nodes: int = 400) -> float:
-    """KL(P ‖ E_noise naive(S + Z)) for a given S: the law of ONE draw from the noisy posterior.
-
-    Comparable with one draw of Diffused and Concentrated; less than the expected KL of a posterior that is
-    read, by convexity. Quadrature over θ, for families with one parameter and n public.
-    """
-    model, n = mechanism.model, mechanism.n
-    if n is None or mechanism.joint or len(model.units) != 1:
-        raise NotProved(
-            "the KL of one draw is computed for one statistic and n public; see Plan's kl otherwise"
-        )
-    s = np.asarray(model.check(statistic, n), dtype=np.float64)[None]
-    support, mass = _noise_nodes(mechanism)
-    eta, true = read(model, s + support[:, None], template(mechanism)), updated(model, s, n)
-    law, (x, w) = marginals(model, true), np.polynomial.legendre.leggauss(nodes)
-    low, high = law.quantile(1e-15)[0, 0], law.quantile(1 - 1e-15)[0, 0]
-    sufficient = model.sufficient(low + (high - low) * (x + 1) / 2)
-    base = model.log_base(low + (high - low) * (x + 1) / 2)
-    log_p = sufficient @ true[0] - log_partition(model, true)[0]
-    log_mix = logsumexp(sufficient @ eta.T - log_partition(model, eta), b=mass, axis=1)
-    return float((w * (high - low) / 2 * np.exp(log_p + base)) @ (log_p - log_mix))
-
-
-def _noise_nodes(mechanism: NoisyStatistics) -> tuple[Floats, Floats]:
-    scale = float(mechanism.scale)
-    if mechanism.noise in LAW and scale < 2**12:
-        return LAW[mechanism.noise](scale)
-    u = (np.arange(2**12) + 0.5) / 2**12
-    return QUANTILE[mechanism.noise](scale, u), np.full(u.size, 1 / u.size)

@@ -18,9 +18,9 @@ from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSampl
 from discreet.mechanisms.regression.adassp import AdaSSP
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.numerics.search import each_bisected
-from discreet.planning.marginals import Atoms
 from discreet.planning.noise_aware import affordable, noise_aware
 from discreet.planning.predicted_release import PredictedRelease, predict_release, without_privacy
+from discreet.planning.ranked import json_row
 from discreet.planning.simulated_data import cases
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ class Prediction:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-able: ∞ as the string "inf"."""
-        plain = {k: v for k, v in self.__dict__.items() if k != "mechanism"}
-        unknown = {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in plain.items()}
-        return {k: "inf" if v == math.inf else v for k, v in unknown.items()}
+        return json_row(self)
 
 
 def predict(
@@ -186,7 +184,7 @@ def honest_width(out: PredictedRelease, exact: PredictedRelease, level: float) -
 
     The floor matters for one assumed θ: a point that stays at the prior mean is near it for no good reason.
     """
-    reach = _atom_reach if isinstance(out.point, Atoms) else _reach
+    reach = _reach if out.point.variance.any() else _atom_reach
     own = 0.0 if exact.interval is None else _mean(exact, exact.interval[1] - exact.interval[0])
     return np.asarray(np.maximum(2 * reach(out, level), own))
 
@@ -219,9 +217,8 @@ def label(mechanism: Mechanism | None) -> str:
 
 
 @singledispatch
-def knob(mechanism: object) -> tuple[str, float]:
+def knob(_mechanism: object) -> tuple[str, float]:
     """Return the knob's letter and its setting; weight 1 where there is none."""
-    del mechanism
     return "r", 1.0
 
 
@@ -251,9 +248,8 @@ def _knob_ada_ssp(mechanism: AdaSSP) -> tuple[str, float]:
 
 
 @singledispatch
-def limit(mechanism: object) -> float:
+def limit(_mechanism: object) -> float:
     """Return 1: the posterior mean, also of a noisy statistic, is asymptotically efficient [F16 Thm 4]."""
-    del mechanism
     return 1.0
 
 

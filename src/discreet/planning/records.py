@@ -84,15 +84,13 @@ def record(model: Family, theta: Floats, u: Floats) -> Floats:
 
 
 @singledispatch
-def uniforms(model: Family) -> int:
+def uniforms(_model: Family) -> int:
     """How many uniforms one record takes."""
-    del model
     return 1
 
 
 @record.register(GammaExponential)
-def _record_gamma_exponential(model: GammaExponential, theta: Floats, u: Floats) -> Floats:
-    del model
+def _record_gamma_exponential(_model: GammaExponential, theta: Floats, u: Floats) -> Floats:
     return np.asarray(-np.log1p(-u[:, 0]) / theta)
 
 
@@ -102,8 +100,7 @@ def _record_normal_mean(model: NormalMean, theta: Floats, u: Floats) -> Floats:
 
 
 @record.register(NormalInverseGamma)
-def _record_normal_inverse_gamma(model: NormalInverseGamma, theta: Floats, u: Floats) -> Floats:
-    del model
+def _record_normal_inverse_gamma(_model: NormalInverseGamma, theta: Floats, u: Floats) -> Floats:
     return np.asarray(theta[0] + theta[1] ** 0.5 * ndtri(u[:, 0]))
 
 

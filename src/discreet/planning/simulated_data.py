@@ -86,15 +86,13 @@ def _size(model: Family, simulations: int | None) -> int:
 
 
 @singledispatch
-def default_size(model: Family) -> int:
+def default_size(_model: Family) -> int:
     """How many nodes to simulate: few where the family's exact objects are asked one by one."""
-    del model
     return 200
 
 
 @default_size.register(ScalarFamily)
-def _default_size_scalar_family(model: ScalarFamily) -> int:
-    del model
+def _default_size_scalar_family(_model: ScalarFamily) -> int:
     return 5000
 
 

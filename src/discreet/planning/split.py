@@ -152,21 +152,18 @@ def optimal_weights(
 
 
 @singledispatch
-def _power(budget: Guarantee) -> tuple[int, str]:
+def _power(_budget: Guarantee) -> tuple[int, str]:
     """Return the exponent p, and the noise that suits the kind of budget."""
-    del budget
     return 2, "discrete_laplace"
 
 
 @_power.register(ZeroCDP)
-def _power_zero_cdp(budget: ZeroCDP) -> tuple[int, str]:
-    del budget
+def _power_zero_cdp(_budget: ZeroCDP) -> tuple[int, str]:
     return 1, "discrete_gaussian"
 
 
 @_power.register(GaussianDP)
-def _power_gaussian_dp(budget: GaussianDP) -> tuple[int, str]:
-    del budget
+def _power_gaussian_dp(_budget: GaussianDP) -> tuple[int, str]:
     return 1, "gaussian"
 
 

@@ -1,4 +1,4 @@
-"""A plan as aligned text."""
+"""Plans as aligned text."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from discreet.mechanisms.regression.adassp import AdaSSP
 from discreet.planning.prediction import ONE_DRAW
+from discreet.planning.regression.worlds import error_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.planning import Plan
     from discreet.planning.prediction import Prediction
-    from discreet.planning.refusal import Refusal
+    from discreet.planning.ranked import Refusal
+    from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction
 
 HEAD = (
     "mechanism",
@@ -99,3 +101,59 @@ def warnings(cautions: Sequence[str]) -> list[str]:
     for caution in cautions:
         lines += textwrap.wrap(f"CAUTION {caution}", LINE, subsequent_indent="    ")
     return lines
+
+
+# ── of a regression ─────────────────────────────────────────────────────────────────────────────────────
+def regression_table(plan: RegressionPlan) -> str:
+    """Rows best first, then the posterior without privacy, what cannot meet the target, what not to trust."""
+    head = ("mechanism", "knobs", error_name(plan.model), "excess", "log loss", "rms of w", "width", "covers")
+    body = aligned([head, *(_regression_cells(plan, row) for row in (*plan.rows, plan.exact))])
+    lines = [
+        *_regression_title(plan),
+        *body,
+        *refusals(plan.refused, "cannot meet the target, or left out"),
+        *_ending(plan),
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _regression_title(plan: RegressionPlan) -> list[str]:
+    d = plan.model.dimension
+    expected = (
+        f"expected over {plan.exact.replicates} imagined data sets, {plan.assumed}; "
+        f"{plan.level:.0%} intervals; ranked by {plan.ranked_by}"
+    )
+    return [
+        *textwrap.wrap(f"{plan.model!r}, {d} weights, n = {plan.n}, target {plan.target}", LINE),
+        *textwrap.wrap(expected, LINE),
+        "",
+    ]
+
+
+def _regression_cells(plan: RegressionPlan, row: RegressionPrediction) -> tuple[str, ...]:
+    return (
+        row.name,
+        row.knobs,
+        f"{row.error:.4g}",
+        "" if row is plan.exact else _with_error(*plan.excess(row)),
+        f"{row.log_loss:.4g}",
+        f"{row.rms:.3g}",
+        ONE_DRAW if row.width is None else f"{row.width:.3g}",
+        "—" if row.coverage is None else f"{row.coverage:.0%}",
+    )
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.4f}" if isnan(error) else f"{value:.4f} ± {error:.4f}"
+
+
+def _ending(plan: RegressionPlan) -> list[str]:
+    lines = [""]
+    if plan.rows:
+        lines += textwrap.wrap(f"recommended: mechanism={plan.recommended!r}{_others(plan)}", LINE)
+    return [*lines, *warnings(plan.cautions)[1:]]
+
+
+def _others(plan: RegressionPlan) -> str:
+    names = [row.name for row in plan.close if row.name != plan.recommended]
+    return f" (as good within the simulation's error: {', '.join(names)})" if names else ""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, final
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import xlog1py, xlogy
@@ -18,68 +17,44 @@ CELLS = 1024  # of a tabulated law: means to 2e-4 of its spread
 GLANCE, LOOKS = 64, 6  # cells and passes of the search for where the law is
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class TruncatedBeta(Marginal):
+def truncated_beta(a: Floats, b: Floats, lower: float, upper: float) -> Marginal:
     """Beta(a, b) on [lower, upper], tabulated over the window that holds nearly all of it."""
+    low, high = np.full((*a.shape, 1), lower), np.full((*a.shape, 1), upper)
+    for _ in range(LOOKS):  # narrow to where the density is above e⁻⁴⁵ of its peak, each look closer
+        x, log = _log_density(a, b, (low, high), GLANCE)
+        kept, step = log > log.max(axis=-1, keepdims=True) - 45, (high - low) / GLANCE
+        first, last = np.where(kept, x, np.inf).min(axis=-1), np.where(kept, x, -np.inf).max(axis=-1)
+        low, high = np.maximum(low, first[..., None] - step), np.minimum(high, last[..., None] + step)
+    x, log = _log_density(a, b, (low, high), CELLS)
+    mass = np.exp(log - log.max(axis=-1, keepdims=True))
+    mass /= mass.sum(axis=-1, keepdims=True)
+    cumulative, partial_mean = np.cumsum(mass, axis=-1), np.cumsum(x * mass, axis=-1)
+    mean = partial_mean[..., -1]
 
-    a: Floats
-    b: Floats
-    lower: float
-    upper: float
+    def quantile(p: float) -> Floats:
+        index = np.minimum((cumulative < p).sum(axis=-1), CELLS - 1)
+        return np.take_along_axis(x, index[..., None], axis=-1)[..., 0]
 
-    @cached_property
-    def _window(self) -> tuple[Floats, Floats]:
-        """Narrow [lower, upper] to where the density is above e⁻⁴⁵ of its peak: a few looks, each closer."""
-        shape = (*self.a.shape, 1)
-        low, high = np.full(shape, self.lower), np.full(shape, self.upper)
-        for _ in range(LOOKS):
-            x, log = self._log_density(low, high, GLANCE)
-            kept, step = log > log.max(axis=-1, keepdims=True) - 45, (high - low) / GLANCE
-            first, last = np.where(kept, x, np.inf).min(axis=-1), np.where(kept, x, -np.inf).max(axis=-1)
-            low, high = np.maximum(low, first[..., None] - step), np.minimum(high, last[..., None] + step)
-        return low, high
+    return Marginal(
+        mean,
+        np.asarray(((x - mean[..., None]) ** 2 * mass).sum(axis=-1)),
+        partial(_interpolated, (low, high), cumulative),
+        quantile,
+        partial(_interpolated, (low, high), partial_mean),
+    )
 
-    def _log_density(self, low: Floats, high: Floats, cells: int) -> tuple[Floats, Floats]:
-        """At the midpoints of the cells, not normalised."""
-        x = low + (high - low) * (np.arange(cells) + 0.5) / cells
-        return x, np.asarray(xlogy(self.a[..., None] - 1, x) + xlog1py(self.b[..., None] - 1, -x))
 
-    @cached_property
-    def _table(self) -> tuple[Floats, Floats]:
-        """Midpoints of the cells and their masses."""
-        x, log = self._log_density(*self._window, CELLS)
-        mass = np.exp(log - log.max(axis=-1, keepdims=True))
-        return x, mass / mass.sum(axis=-1, keepdims=True)
+def _log_density(a: Floats, b: Floats, window: tuple[Floats, Floats], cells: int) -> tuple[Floats, Floats]:
+    """Return the midpoints of the cells and the log density there, not normalised."""
+    low, high = window
+    x = low + (high - low) * (np.arange(cells) + 0.5) / cells
+    return x, np.asarray(xlogy(a[..., None] - 1, x) + xlog1py(b[..., None] - 1, -x))
 
-    @cached_property
-    def _cumulative(self) -> tuple[Floats, Floats]:
-        x, mass = self._table
-        return np.cumsum(mass, axis=-1), np.cumsum(x * mass, axis=-1)
 
-    @property
-    def mean(self) -> Floats:
-        return self._cumulative[1][..., -1]
-
-    @property
-    def variance(self) -> Floats:
-        x, mass = self._table
-        return np.asarray(((x - self.mean[..., None]) ** 2 * mass).sum(axis=-1))
-
-    def cdf(self, t: Floats) -> Floats:
-        return self._interpolated(self._cumulative[0], t)
-
-    def below(self, t: Floats) -> Floats:
-        return self._interpolated(self._cumulative[1], t)
-
-    def quantile(self, p: float) -> Floats:
-        index = np.minimum((self._cumulative[0] < p).sum(axis=-1), CELLS - 1)
-        return np.take_along_axis(self._table[0], index[..., None], axis=-1)[..., 0]
-
-    def _interpolated(self, cumulative: Floats, t: Floats) -> Floats:
-        low, high = self._window
-        place = np.clip((t[..., None] - low) / (high - low), 0, 1) * CELLS
-        index = np.minimum(place.astype(np.int64), CELLS - 1)
-        above = np.take_along_axis(cumulative, index, axis=-1)
-        under = np.where(index > 0, np.take_along_axis(cumulative, np.maximum(index - 1, 0), axis=-1), 0.0)
-        return np.asarray((under + (above - under) * (place - index))[..., 0])
+def _interpolated(window: tuple[Floats, Floats], cumulative: Floats, t: Floats) -> Floats:
+    low, high = window
+    place = np.clip((t[..., None] - low) / (high - low), 0, 1) * CELLS
+    index = np.minimum(place.astype(np.int64), CELLS - 1)
+    above = np.take_along_axis(cumulative, index, axis=-1)
+    under = np.where(index > 0, np.take_along_axis(cumulative, np.maximum(index - 1, 0), axis=-1), 0.0)
+    return np.asarray((under + (above - under) * (place - index))[..., 0])

@@ -121,9 +121,8 @@ class Indicator(Expression):
 
 # --- a declared column as the answer ------------
 @singledispatch
-def answer_of(loss: MarginLoss, model: GeneralizedLinear, kind: Kind) -> Expression:
+def answer_of(_loss: MarginLoss, model: GeneralizedLinear, kind: Kind) -> Expression:
     """Take the number itself; the loss clips it."""
-    del loss
     if not isinstance(kind, Binary | Bounded | Count):
         raise TypeError(
             f"the target {model.target!r} is {kind.kind}, and the {model.loss.name} loss needs numbers: "
@@ -133,9 +132,8 @@ def answer_of(loss: MarginLoss, model: GeneralizedLinear, kind: Kind) -> Express
 
 
 @answer_of.register(Logistic)
-def _answer_of_logistic(loss: Logistic, model: GeneralizedLinear, kind: Kind) -> Expression:
+def _answer_of_logistic(_loss: Logistic, model: GeneralizedLinear, kind: Kind) -> Expression:
     """1 for the second label, −1 for the first, 0 for whatever else."""
-    del loss
     labels: tuple[Any, Any] = getattr(model, "labels", (False, True))
     try:
         pair = tuple(Compare(Column(model.target), "==", label) for label in labels)

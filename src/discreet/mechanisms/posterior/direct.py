@@ -50,9 +50,8 @@ class DirectPosterior(PosteriorDraw):
 
 
 @singledispatch
-def reached(target: Guarantee, guarantee: Guarantee) -> str:
+def reached(_target: Guarantee, guarantee: Guarantee) -> str:
     """Say what the guarantee reaches in the target's own terms."""
-    del target
     return f"its Rényi order limit is α* = {guarantee.order_limit:.6g}"
 
 

@@ -55,8 +55,8 @@ def analysed(  # noqa: PLR0917
 
 
 @analysed.register(Logistic)
-def _analysed_logistic(  # noqa: PLR0917
-    loss: Logistic,
+def _analysed_logistic(
+    _loss: Logistic,
     model: GeneralizedLinear,
     strength: Fraction,
     objective: Fraction,
@@ -64,7 +64,6 @@ def _analysed_logistic(  # noqa: PLR0917
     relation: Relation,
 ) -> PerturbedObjective:
     """φ'' = q(1−q), |φ'| = q."""
-    del loss
     return LogisticObjective(objective, others, model.bound_square / strength, relation)
 
 
@@ -126,13 +125,12 @@ def _largest(at: Callable[[Exact, float, Exact], M], strength: float, target: Ap
 
 @approximated.register(Logistic)
 def _approximated_logistic(
-    loss: Logistic, at: Callable[[Exact, float, Exact], M], model: GeneralizedLinear, target: ApproxDP
+    _loss: Logistic, at: Callable[[Exact, float, Exact], M], model: GeneralizedLinear, target: ApproxDP
 ) -> M:
     """λ = d/R² if the largest μ allows it; else 95 % of that μ, and the least λ that it then allows.
 
     Giving up 5 % of μ makes λ, and the bias with it, a third smaller.
     """
-    del loss
     floor = prior(model)
 
     def holds(m: M) -> bool:

@@ -91,16 +91,14 @@ def _decoded(release: NoisyRelease, prior: Family, *, project: bool) -> tuple[ND
 
 
 @singledispatch
-def joint_hull(model: Family, noisy: Floats) -> Floats:
+def joint_hull(_model: Family, noisy: Floats) -> Floats:
     """Project a noisy (S, n) onto an orthant that holds every `model.joint`; the whole space unless known."""
-    del model
     return noisy
 
 
 @joint_hull.register(ScalarFamily)
 @joint_hull.register(DirichletLaw)
-def _joint_hull_scalar_family_or_dirichlet_law(model: Family, noisy: Floats) -> Floats:
-    del model
+def _joint_hull_scalar_family_or_dirichlet_law(_model: Family, noisy: Floats) -> Floats:
     return np.maximum(noisy, 0)
 
 

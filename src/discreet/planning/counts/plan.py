@@ -5,24 +5,22 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
 from discreet.families.family import public_size
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.mechanisms.statistics.noisy_statistics import NOISES
+from discreet.models.count_model import CountModel
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.planning.counts.naive_bayes_worlds import Accuracy, accuracy
 from discreet.planning.noise import deviation
-from discreet.planning.progress import steps
-from discreet.planning.refusal import Refusal
+from discreet.planning.ranked import Ranked, tried
 from discreet.planning.table import LINE, aligned, refusals
-from discreet.privacy.arithmetic.ball import PrecisionError
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 
 if TYPE_CHECKING:
-    from discreet.models.count_model import CountModel
     from discreet.privacy.guarantee import Guarantee
 
 
@@ -60,22 +58,10 @@ class CountPrediction:
 
 @final
 @dataclass(frozen=True)
-class CountPlan:
+class CountPlan(Ranked[CountModel, CountPrediction]):
     """Every kind of noise that meets the target, the least first."""
 
-    model: CountModel
-    n: int
-    target: Guarantee
-    rows: tuple[CountPrediction, ...]
-    refused: tuple[Refusal, ...]
-
-    @property
-    def best(self) -> CountPrediction:
-        """First row; raises Unreachable when no noise meets the target."""
-        if not self.rows:
-            reasons = "; ".join(f"{r.name}: {r.reason}" for r in self.refused)
-            raise Unreachable(f"no noise meets {self.target}: {reasons}")
-        return self.rows[0]
+    offered: ClassVar[str] = "noise"
 
     def table(self) -> str:
         """Aligned text."""
@@ -96,16 +82,6 @@ class CountPlan:
         found = row.accuracy
         return (*plain, f"{found.private:.4g} ± {found.error:.1g}", f"{found.exact:.4g}")
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "model": repr(self.model),
-            "n": self.n,
-            "target": str(self.target),
-            "relation": self.target.relation.to_json(),
-            "rows": [row.to_json() for row in self.rows],
-            "refused": [{"name": r.name, "reason": r.reason} for r in self.refused],
-        }
-
 
 def plan_counts(
     model: CountModel,
@@ -124,15 +100,14 @@ def plan_counts(
     size = int(public_size(SUBSTITUTE, n) or 0)
     told = None if target.relation is ADD_REMOVE else size
     judge = partial(accuracy, count=replicates, seed=seed, reading=reading)
-    rows, refused = [], []
-    for noise in steps(list(NOISES), "planning"):
-        name = f"noisy_counts ({noise})"
-        try:
-            ready = NoisyCounts.calibrate(model, n=told, target=target, noise=noise)
-            rows.append(_predicted(ready, name, size, judge))
-        except (Unreachable, NotProved, PrecisionError) as error:
-            refused.append(Refusal(name, str(error)))
-    return CountPlan(model, size, target, tuple(sorted(rows, key=lambda row: row.noise)), tuple(refused))
+
+    def with_noise(noise: str) -> CountPrediction:
+        ready = NoisyCounts.calibrate(model, n=told, target=target, noise=noise)
+        return _predicted(ready, f"noisy_counts ({noise})", size, judge)
+
+    offered = [(f"noisy_counts ({noise})", partial(with_noise, noise)) for noise in NOISES]
+    rows, refused = tried(offered, "planning")
+    return CountPlan(model, size, target, tuple(sorted(rows, key=lambda row: row.noise)), refused)
 
 
 def _predicted(ready: NoisyCounts, name: str, n: int, judge: Any) -> CountPrediction:  # noqa: ANN401

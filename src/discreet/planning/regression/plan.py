@@ -17,7 +17,7 @@ from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.models.regression_records import Records
 from discreet.models.regression_values import VALUES
 from discreet.planning.progress import steps
-from discreet.planning.refusal import Refusal
+from discreet.planning.ranked import Refusal, rank, tried
 from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction, standard_error
 from discreet.planning.regression.worlds import missed, worlds
 from discreet.posteriors.draws import OnlyDraws, released
@@ -71,25 +71,18 @@ def plan_regression(
     count = _replicates(used, d) if replicates is None else replicates
     imagined = replace(imagined, n=used, replicates=count)
     quick = _quick(used, d) if mechanisms is None else mechanisms
-    ready, refused = _calibrated(candidates(imagined.model, used, target, quick))
+    offered = [
+        (name, lambda name=name, make=make: (name, make()))
+        for name, make in candidates(imagined.model, used, target, quick)
+    ]  # ValueError: also not for such a loss
+    ready, refused = tried(offered, "calibrating", (ValueError, PrecisionError))
     if mechanisms is None and SLOW not in quick:
-        refused += (
-            Refusal(
-                SLOW, f"was not tried: its exact draw is slow at this n and d; mechanisms=[{SLOW!r}] does"
-            ),
-        )
+        reason = f"was not tried: its exact draw is slow at this n and d; mechanisms=[{SLOW!r}] does"
+        refused += (Refusal(SLOW, reason),)
     exact, *rows = predicted([None, *ready], imagined, level, reading)
+    ranked = tuple(sorted(rows, key=lambda row: rank(row, rank_by)))
     return RegressionPlan(
-        model=imagined.model,
-        n=size,
-        target=target,
-        level=level,
-        assumed=imagined.assumed,
-        ranked_by=rank_by,
-        simulated_n=used,
-        rows=tuple(sorted(rows, key=partial(_rank, rank_by))),
-        refused=refused,
-        exact=exact,
+        imagined.model, size, target, ranked, refused, level, imagined.assumed, rank_by, exact, used
     )
 
 
@@ -117,11 +110,6 @@ def _quick(n: int, d: int) -> list[str]:
     return [name for name in offered_to(REGRESSION) if name != SLOW or not slow]
 
 
-def _rank(criterion: str, row: RegressionPrediction) -> tuple[float, str]:
-    value = getattr(row, criterion)
-    return (math.inf if value is None or math.isnan(value) else value), row.name
-
-
 def candidates(
     model: GeneralizedLinear, n: int, target: Guarantee, mechanisms: Sequence[str] | None = None
 ) -> list[tuple[str, Callable[[], Mechanism]]]:
@@ -138,18 +126,6 @@ def candidates(
         return found
 
     return [(name, of(MECHANISMS[known[name]])) for name in asked]
-
-
-def _calibrated(
-    offered: list[tuple[str, Callable[[], Mechanism]]],
-) -> tuple[list[tuple[str, Mechanism]], tuple[Refusal, ...]]:
-    ready, refused = [], []
-    for name, calibrate in steps(offered, "calibrating"):
-        try:
-            ready.append((name, calibrate()))
-        except (ValueError, PrecisionError) as error:  # Unreachable, NotProved, or not for such a loss
-            refused.append(Refusal(name, str(error)))
-    return ready, tuple(refused)
 
 
 # ── mechanisms, tried ───────────────────────────────────────────────────────────────────────────────────

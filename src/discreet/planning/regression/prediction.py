@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.planning.ranked import TRUSTED, Compared, json_row
 from discreet.planning.regression.worlds import error_name
-from discreet.privacy.guarantee import Unreachable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.mechanisms.mechanism import Mechanism
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.planning.refusal import Refusal
-    from discreet.privacy.guarantee import Guarantee
-
-TRUSTED = 0.05  # how far below its level intervals may be predicted to cover before a plan warns
 
 
 @final
@@ -51,10 +47,7 @@ class RegressionPrediction:
         return len(self.errors)
 
     def to_json(self) -> dict[str, Any]:
-        plain = {k: v for k, v in self.__dict__.items() if k not in {"mechanism", "errors"}}
-        plain |= {"replicates": self.replicates}
-        unknown = {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in plain.items()}
-        return {k: "inf" if v == math.inf else v for k, v in unknown.items()}
+        return json_row(self, "errors") | {"replicates": self.replicates}
 
 
 def standard_error(values: Any) -> float:  # noqa: ANN401 - an array
@@ -64,27 +57,10 @@ def standard_error(values: Any) -> float:  # noqa: ANN401 - an array
 
 @final
 @dataclass(frozen=True)
-class RegressionPlan:
-    """Predictions for every mechanism that meets the target, best first; the others with their reasons."""
+class RegressionPlan(Compared[GeneralizedLinear, RegressionPrediction]):
+    """Predictions for every mechanism that meets the target; `exact` is a Laplace approximation."""
 
-    model: GeneralizedLinear
-    n: int
-    target: Guarantee
-    level: float
-    assumed: str
-    ranked_by: str
     simulated_n: int
-    rows: tuple[RegressionPrediction, ...]
-    refused: tuple[Refusal, ...]
-    exact: RegressionPrediction  # a Laplace approximation of the posterior without privacy
-
-    @property
-    def best(self) -> RegressionPrediction:
-        """First row; raises Unreachable when no mechanism meets the target."""
-        if not self.rows:
-            reasons = "; ".join(f"{r.name}: {r.reason}" for r in self.refused)
-            raise Unreachable(f"no mechanism meets {self.target}: {reasons}")
-        return self.rows[0]
 
     def excess(self, row: RegressionPrediction) -> tuple[float, float]:
         """Return what privacy adds to the error, and its standard error, from differences world by world."""
@@ -130,29 +106,15 @@ class RegressionPlan:
 
     def table(self) -> str:
         """Aligned text."""
-        from discreet.planning.regression.table import table  # noqa: PLC0415 - the picture's side, on use
+        from discreet.planning.table import regression_table  # noqa: PLC0415 - the picture's side, on use
 
-        return table(self)
+        return regression_table(self)
 
     def picture(self, path: str | Path) -> Path:
         """Draw errors and interval widths beside those without privacy; needs matplotlib ([plots])."""
-        from discreet.planning.regression.picture import draw  # noqa: PLC0415 - loads matplotlib on use
+        from discreet.planning.picture import draw_regression  # noqa: PLC0415 - loads matplotlib on use
 
-        return draw(self, path)
+        return draw_regression(self, path)
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "model": repr(self.model),
-            "n": self.n,
-            "target": str(self.target),
-            "relation": self.target.relation.to_json(),
-            "level": self.level,
-            "assumed": self.assumed,
-            "ranked_by": self.ranked_by,
-            "simulated_n": self.simulated_n,
-            "error_is": error_name(self.model),
-            "rows": [row.to_json() for row in self.rows],
-            "exact": self.exact.to_json(),
-            "refused": [{"name": r.name, "reason": r.reason} for r in self.refused],
-            "cautions": list(self.cautions),
-        }
+        return super().to_json() | {"simulated_n": self.simulated_n, "error_is": error_name(self.model)}

@@ -133,17 +133,15 @@ def _answered_clipped_poisson(loss: ClippedPoisson, margins: Floats, u: Floats) 
 
 # ── what a prediction costs ─────────────────────────────────────────────────────────────────────────────
 @singledispatch
-def missed(loss: MarginLoss, predicted: Floats, truth: Floats) -> tuple[float, float]:
+def missed(_loss: MarginLoss, predicted: Floats, truth: Floats) -> tuple[float, float]:
     """(error, log loss) of predictions, expected over answers: root mean square error of a rate."""
-    del loss
     error = float(np.sqrt(np.mean((predicted - truth) ** 2)))
     return error, float(np.mean(predicted - truth * np.log(np.maximum(predicted, 1e-300))))
 
 
 @missed.register(Logistic)
-def _missed_logistic(loss: Logistic, predicted: Floats, truth: Floats) -> tuple[float, float]:
+def _missed_logistic(_loss: Logistic, predicted: Floats, truth: Floats) -> tuple[float, float]:
     """How often the likelier label is wrong, and −E ln P(label)."""
-    del loss
     p = np.clip(predicted, 1e-300, 1 - 1e-16)
     wrong = np.where(predicted > 0.5, 1 - truth, truth)
     return float(wrong.mean()), float(-np.mean(truth * np.log(p) + (1 - truth) * np.log1p(-p)))
