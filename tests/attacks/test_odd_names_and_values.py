@@ -15,6 +15,7 @@ import discreet as dc
 from discreet.statistics.bounded_statistic import bounded
 from discreet.statistics.counts import counts
 from discreet.tables.derived.columns import col
+from discreet.tables.errors import TableError
 from discreet.tables.schema import Binary, Bounded, Categories, Count
 from discreet.tables.table import Table
 
@@ -336,3 +337,35 @@ def test_one_long_observation_takes_no_room_of_others():
     found = column_reader(frame, ("level", "role"))()
     assert np.bincount(_places(found["level"], ("high", "low")) + 1).tolist() == [1, 0, 99_999]
     assert np.bincount(_places(found["role"], ("a",)) + 1).tolist() == [50_000, 50_000]
+
+
+# ── types and names that the engine cannot take ─────────────────────────────────────────────────────
+
+HALF = np.array([0.5, np.nan, 2.0, -np.inf], np.float16)
+
+
+@pytest.mark.parametrize(
+    "frame", [pa.table, pd.DataFrame, dict, lambda given: dataset.dataset(pa.table(given))]
+)
+def test_half_precision_is_read(frame):
+    table = dc.Table.open(frame({"x": HALF}), schema={"x": dc.Bounded(0, 1)}, n=4)["x"]
+    read = bounded(table, dc.NormalMean(0, 1, 1, 0, 1, grid=2**-4)).read()
+    assert read.values.tolist() == [8 + 0 + 16 + 0]  # noqa: PD011 - no frame
+
+
+def test_wide_decimals_are_refused_with_advice():
+    column = pa.array([decimal.Decimal(1)], pa.decimal256(50, 2))
+    with pytest.raises(TableError, match=r"decimal256\(50, 2\); cast it to float64"):
+        dc.Table.open(pa.table({"x": column}), schema={"x": dc.Bounded(0, 1)})
+
+
+@pytest.mark.parametrize("declared", [("a", "A"), ("A", "a")])
+def test_names_that_differ_in_case_alone_are_called_so(declared, tmp_path):
+    """DuckDB renames one of them: “the table has no column 'A'” was not true."""
+    frame = pa.table({"a": [0.5], "A": [0.25]})
+    pq.write_table(frame, tmp_path / "both.parquet")
+    for source in (frame, str(tmp_path / "both.parquet")):
+        with pytest.raises(ValueError, match=r"no column '[aA]', but one that differs from it in case"):
+            dc.Table.open(source, schema=dict.fromkeys(declared, dc.Bounded(0, 1)))
+    with pytest.raises(ValueError, match="has no column 'b'"):  # control
+        dc.Table.open(frame, schema={"b": dc.Bounded(0, 1)})

@@ -34,7 +34,7 @@ class DirichletCategorical(DirichletLaw):
         x = numbers(data)
         if not np.array_equal(x, np.floor(x)):  # also refuses NaN
             raise ValueError(
-                "categories must be codes 0, 1, …, and some record has a fraction or is missing: encode the "
+                "categories must be integer codes, and some record has a fraction or is missing: encode the "
                 "column first, and give missing values a declared category of their own"
             )
         if not (np.all(x >= 0) and np.all(x < self.dimension)):

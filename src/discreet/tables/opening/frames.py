@@ -178,6 +178,13 @@ def _typed(arrow: pa.Table, columns: Mapping[str, str]) -> pa.Table:
         column = arrow.column(place)
         if pa.types.is_null(field.type):
             column = pa.nulls(len(column), pa.type_for_alias(columns.get(field.name, TEXT)))
+        elif pa.types.is_float16(field.type):  # which no engine reads
+            column = column.cast(pa.float64())
+        elif pa.types.is_decimal256(field.type):
+            raise TableError(
+                f"column {field.name!r} is of a type that cannot be read here, {field.type}; cast it to "
+                "float64, or to a decimal of at most 38 digits"
+            )
         elif _is_text(field.type) and not _is_utf8(column):
             column = column.cast(pa.large_string()).cast(pa.large_binary())
             column = of_objects([x and x.decode(errors="replace") for x in column.to_pylist()], TEXT)
