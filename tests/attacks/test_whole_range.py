@@ -94,8 +94,12 @@ def test_the_oracle_tells_other_noise_and_another_prior(private):
             GammaExponential(0.024530569998828192, 46.17166413324676, upper=860.9714609562868, grid=0.5),
             (22385.0,), 13, "discrete_gaussian", 3.413357348534041,
         ),
+        released(  # a steep end between few nodes, over which a cubic shoots
+            GammaExponential(0.02343934987061035, 0.670002366628739, upper=225.05903730762776, grid=32),
+            (2341.0,), 226, "discrete_gaussian", 1050.7691220234217,
+        ),
     ],
-    ids=["far means", "steps"],
+    ids=["far means", "steps", "steep"],
 )  # fmt: skip
 def test_releases_that_could_not_be_read_are_read_right(release):
     assert max(compared(release)) < CLOSE

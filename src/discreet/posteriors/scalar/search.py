@@ -24,6 +24,7 @@ STEEP = 8.0  # nats between nodes from which an interval is cut in four
 GROWTH = 3.0
 ROUNDS = 60
 LIGHT = 1e-7  # share of the posterior below which an interval is not cut
+LEVEL = 0.01  # nats between nodes that a cubic does not overshoot
 MOST = 2**15  # nodes
 
 
@@ -63,7 +64,8 @@ def _wanted(x: Floats, total: Floats, fine: NDArray[np.bool_]) -> tuple[Floats, 
     matters = kept[1:] | kept[:-1]
     thin = np.diff(x) <= 1e-13 * np.maximum(np.abs(x[1:]), np.abs(x[:-1]))  # no double lies between
     mass = np.diff(x) * np.exp(np.maximum(total[1:], total[:-1]) - total.max())
-    thin |= mass < LIGHT * mass.sum()  # a likelihood that steps there, by rounding, moves no quantile
+    level = (np.abs(np.diff(total)) < LEVEL) & (np.diff(x) < 1e-4 * (x[-1] - x[0]))
+    thin |= level & (mass < LIGHT * mass.sum())  # a step of the likelihood there moves no quantile
     open_ = matters & ~fine & ~thin
     left, width = x[:-1][open_], np.diff(x)[open_]
     steep = np.abs(np.diff(total))[open_] > STEEP
