@@ -254,19 +254,3 @@ def test_planning_reads_no_data_and_spends_nothing():
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             second = {name.split(".")[1].partition("_")[0] for name in names if name.startswith("discreet.")}
             assert not second & forbidden, path.name
-
-
-# --- progress ----------------------------------------------------------------------------------------------
-def test_the_bar_shows_only_on_a_terminal_and_after_a_while(monkeypatch, capsys):
-    import sys
-
-    from discreet.planning import progress
-
-    assert list(progress.steps([1, 2], "x")) == [1, 2]
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert list(progress.steps([1, 2], "x")) == [1, 2]
-    assert capsys.readouterr().err == ""  # done before its patience ended
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
-    assert list(progress.steps([1, 2], "weighing")) == [1, 2]
-    assert "weighing" in capsys.readouterr().err

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.printed.errors import REFUSED
-from discreet.cli.printed.show import dump, say, stepping, table
+from discreet.cli.printed.show import dump, say, table
 from discreet.cli.typed import options as o
+from discreet.progress import steps
 
 if TYPE_CHECKING:
     from discreet.audit.case import Verdict
@@ -54,7 +55,7 @@ def audit(
     chosen = _chosen(
         list(names or (TWINS if zoo else CASES)), list(known), list(TWINS) if zoo else list(CASES)
     )
-    found = [_attack(name, seed, runs) for name in stepping(chosen, "attacking")]
+    found = [_attack(name, seed, runs) for name in steps(chosen, "attacking")]
     wrong = [v.name for name, v in zip(chosen, found, strict=True) if v.refuted is not _must_refute(name, v)]
     if json:
         dump({"audits": [_plain(name, v) for name, v in zip(chosen, found, strict=True)], "wrong": wrong})

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.printed.errors import DONE, INTERRUPTED, REFUSED, plain_line
-from discreet.cli.printed.show import complain, dump, heading, lines, say, waiting
+from discreet.cli.printed.show import complain, dump, heading, lines, say
 from discreet.cli.typed import options as o
 from discreet.place import new_folder
+from discreet.progress import bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,7 +196,7 @@ def _picture(folder: Path) -> Path | None:
     from discreet.experiments.adult_picture import draw  # noqa: PLC0415
 
     try:
-        with waiting("drawing every mechanism at one price"):
+        with bar("drawing every mechanism at one price"):
             return draw(
                 [(question, list(answers(question))) for question in questions()], folder / "adult.png"
             )

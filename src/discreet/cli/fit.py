@@ -11,7 +11,7 @@ import typer
 
 from discreet.cli.ledger import opened_ledger
 from discreet.cli.printed.saving import answer, chosen_charge_id, completed, draws_to_save, honest, recorded
-from discreet.cli.printed.show import dump, note, waiting
+from discreet.cli.printed.show import dump, note
 from discreet.cli.typed import options as o
 from discreet.cli.typed.arguments import (
     mechanisms,
@@ -21,6 +21,7 @@ from discreet.cli.typed.arguments import (
     relation,
 )
 from discreet.cli.typed.job import Job, any_model_of, read_job, schema_of
+from discreet.progress import bar
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,7 +169,7 @@ def run_job(job: Job) -> tuple[Release, Ledger, Path]:
     folder, draws, name = new_folder(str(job.out)), draws_to_save(), chosen_charge_id(job.charge_id)
     note(f"calibrating {mechanism or 'noise'}, then charging, then reading")
     with honest(opened, name):
-        with waiting("calibrating, charging, reading, releasing"):
+        with bar("calibrating, charging, reading, releasing"):
             release = privatise(
                 table[tuple(job.column)] if job.column else table,
                 model,

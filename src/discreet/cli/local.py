@@ -14,10 +14,11 @@ import typer
 
 from discreet.cli.ledger import opened_ledger
 from discreet.cli.printed.saving import answer, honest, lost_if_unwritten, undisturbed
-from discreet.cli.printed.show import dump, say, table, waiting
+from discreet.cli.printed.show import dump, say, table
 from discreet.cli.typed import options as o
 from discreet.cli.typed.arguments import one_of, starting_with
 from discreet.place import dated
+from discreet.progress import bar
 from discreet.shown import cell
 
 if TYPE_CHECKING:
@@ -74,11 +75,11 @@ def local(
     from discreet.sampling.source import SeededSource  # noqa: PLC0415
 
     book = opened_ledger(ledger)
-    with waiting("solving"):
+    with bar("solving"):
         mechanism = solved(ProfileGraph.load(graph), epsilon, kind)
     new_file(out)
     with honest(book, charge_name(observations)):
-        with waiting("randomising"):
+        with bar("randomising"):
             made = release_observations(
                 data,
                 mechanism,

@@ -10,9 +10,10 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.printed.show import dump, say, stepping, table
+from discreet.cli.printed.show import dump, say, table
 from discreet.cli.typed import options as o
 from discreet.experiments.registry import EXPERIMENTS, GROUPS, chosen, find
+from discreet.progress import steps
 
 LIST = "list"
 
@@ -44,7 +45,7 @@ def reproduce(
         _list(json=json)
         return
     written: dict[str, list[str]] = {}
-    for name in stepping(chosen(names), "drawing"):
+    for name in steps(chosen(names), "drawing"):
         written[name] = [str(path) for path in find(name)(out, seed, quick)]
         if not json:
             say(f"{name}: {', '.join(written[name])}")

@@ -13,10 +13,11 @@ import typer
 from discreet.cli.fit import opened_table
 from discreet.cli.ledger import opened_ledger
 from discreet.cli.printed.saving import answer, chosen_charge_id, completed, draws_to_save, honest, recorded
-from discreet.cli.printed.show import dump, say, table, waiting
+from discreet.cli.printed.show import dump, say, table
 from discreet.cli.typed import options as o
 from discreet.cli.typed.arguments import promise
 from discreet.cli.typed.job import Job, model_of, read_job, schema_of
+from discreet.progress import bar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,7 +120,7 @@ def run_tiers_job(
     folders = new_folders(place, tuple(targets))
     draws, charge = draws_to_save(), chosen_charge_id(job.charge_id)
     with honest(opened, charge):
-        with waiting("calibrating, charging, reading, releasing"):
+        with bar("calibrating, charging, reading, releasing"):
             made = privatise_tiers(
                 private[tuple(job.column)],
                 model_of(job, private.schema),

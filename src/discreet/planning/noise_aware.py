@@ -13,11 +13,11 @@ from discreet.families.scalar import ScalarFamily
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning.marginals import atoms
 from discreet.planning.predicted_release import PredictedRelease, noised, template
-from discreet.planning.progress import steps
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression_many_columns import read_normal
 from discreet.posteriors.scalar.batch import batch
 from discreet.posteriors.scalar.likelihood import Likelihood
+from discreet.progress import steps
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:

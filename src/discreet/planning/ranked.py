@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, final
 
-from discreet.planning.progress import steps
 from discreet.privacy.arithmetic.ball import PrecisionError
 from discreet.privacy.guarantee import NotProved, Unreachable
+from discreet.progress import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -133,14 +133,14 @@ def test_a_mixture_shows_how_far_it_is(monkeypatch):
     """Whether on a terminal or not, the work is the same; the bar counts to its end."""
     seen = []
 
-    def counted(pieces, total, label):
+    def counted(pieces, label, total):
         for piece in pieces:
             seen.append(piece)
             yield piece
         assert len(seen) == total
         assert label
 
-    monkeypatch.setattr(mixture, "watched", counted)
+    monkeypatch.setattr(mixture, "steps", counted)
     cells = released("mixture")
     mixture.fit(cells, cells.model, chains=2, sweeps=99, keep=50)
     assert sum(many for *_, many in seen) == 2 * (99 // 2 + 50)

@@ -64,12 +64,31 @@ def stopping(function, at, stop, *, before):
     return stopped
 
 
+class Told:
+    """A bar that remembers"""
+
+    bars: ClassVar[list["Told"]] = []
+
+    def __init__(self, label, total, *, show):
+        self.label, self.total, self.show, self.seen = label, total, show, []
+        Told.bars.append(self)
+
+    def __enter__(self):
+        return self.advance
+
+    def __exit__(self, *_):
+        pass
+
+    def advance(self, sweeps):
+        self.seen.append(sweeps)
+
+
 PLACES = [  # owner, name, how often it is called in a chain's starts; in the chain, 20 times
     (NoisyEmissions, "step", SWEEPS_OF_STARTS),
     (StateChain, "sweep", SWEEPS_OF_STARTS),
     (StateChain, "log_joint", SWEEPS_OF_STARTS),
     (hmm_run, "_record", 0),
-    (hmm_run.Bar, "advance", 20),
+    (Told, "advance", 20),
     (hmm_run.Mark, "move", 0),
 ]
 STOPS = [  # how, before the work of the call or after, and in which sweep of the second chain
@@ -91,6 +110,7 @@ def test_a_run_stopped_anywhere_goes_on_bit_for_bit(release, whole, tmp_path, pl
     at = starts + 20 + starts + sweep
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(hmm_run, "BETWEEN_MARKS", 1)
+        patched.setattr(hmm_run, "bar", Told)
         patched.setattr(owner, name, stopping(getattr(owner, name), at, stop, before=before))
         stop_and_compare(release, whole, tmp_path / "chains.npz", patched)
 
@@ -145,27 +165,10 @@ def test_a_checkpoint_of_another_reading_noise_size_mask_or_plan_is_refused(rele
 
 
 # --- progress ------------
-class Told:
-    """A bar that remembers"""
-
-    bars: ClassVar[list["Told"]] = []
-
-    def __init__(self, total, *, show):
-        self.total, self.show, self.seen = total, show, []
-        Told.bars.append(self)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def advance(self, sweeps):
-        self.seen.append(sweeps)
 
 
 def test_the_bar_counts_the_starts_and_ends_full_also_when_resumed(release, tmp_path, monkeypatch):
-    monkeypatch.setattr(hmm_run, "Bar", Told)
+    monkeypatch.setattr(hmm_run, "bar", Told)
     Told.bars.clear()
     for _ in range(2):  # the second finds everything done
         hmm.fit(release, MODEL, source=SeededSource(1), checkpoint=tmp_path / "c.npz", **SHORT)
@@ -176,7 +179,7 @@ def test_the_bar_counts_the_starts_and_ends_full_also_when_resumed(release, tmp_
 
 
 def test_reading_a_release_shows_its_progress(release, monkeypatch):
-    monkeypatch.setattr(hmm_run, "Bar", Told)
+    monkeypatch.setattr(hmm_run, "bar", Told)
     monkeypatch.setattr(hmm_run, "_run_chain", lambda *_: interrupt())  # the rest is not looked at
     Told.bars.clear()
     with pytest.raises(KeyboardInterrupt):

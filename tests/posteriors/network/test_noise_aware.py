@@ -199,14 +199,14 @@ def test_a_fit_shows_how_far_it_is(cells, monkeypatch):
     """Whether on a terminal or not, the work is the same; the bar counts to its end."""
     seen = []
 
-    def counted(pieces, total, label):
+    def counted(pieces, label, total):
         for piece in pieces:
             seen.append(piece)
             yield piece
         assert len(seen) == total
         assert label
 
-    monkeypatch.setattr(bayes_net, "watched", counted)
+    monkeypatch.setattr(bayes_net, "steps", counted)
     fit(cells, TRIANGLE, chains=2, sweeps=100, keep=50, burn=33)
     assert sum(many for *_, many in seen) == 2 * (33 + 100)
 

@@ -6,7 +6,7 @@ import pytest
 from discreet.posteriors.normal.chains import Plan
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression import Design
-from discreet.posteriors.progress import watched
+from discreet.progress import steps
 from discreet.sampling.source import SeededSource
 
 QUICK = Plan(chains=2, draws=100, thin=16, burn=1000)
@@ -117,7 +117,7 @@ def test_a_chain_can_be_stopped_between_pieces():
         yield np.zeros(1)
         raise KeyboardInterrupt
 
-    seen = watched(pieces(), 2, "work")
+    seen = steps(pieces(), "work", 2)
     next(seen)
     with pytest.raises(KeyboardInterrupt):
         next(seen)

@@ -6,20 +6,17 @@ import json
 import math
 import os
 import sys
-import threading
-from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from discreet.shown import json_text, visible, without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rich.console import Console
 
 VERBOSE: ContextVar[bool] = ContextVar("verbose", default=False)
-PATIENCE = 2.0  # seconds before a bar shows
 PIPED_WIDTH = 120
 
 
@@ -100,42 +97,3 @@ def _finite(value: object) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, dict):
         return {str(k): _finite(v) for k, v in value.items()}
     return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
-
-
-@contextmanager
-def _bar(label: str, total: int | None) -> Iterator[Any]:
-    """Hold a progress bar that shows itself on a terminal once the work has taken two seconds."""
-    from rich.progress import Progress  # noqa: PLC0415
-
-    bar = Progress(console=console(stderr=True), transient=True)
-    task = bar.add_task(label, total=total)
-    timer = threading.Timer(PATIENCE, bar.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield lambda: bar.advance(task)
-    finally:
-        timer.cancel()
-        with suppress(OSError):  # a terminal that is gone must not cost a release
-            bar.stop()
-
-
-@contextmanager
-def waiting(label: str) -> Iterator[None]:
-    """Show that something is under way whose length is not known."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    with _bar(label, None):
-        yield
-
-
-def stepping(work: Sequence[str], label: str) -> Iterator[str]:
-    """Yield the items of work under a bar."""
-    if not sys.stderr.isatty():
-        yield from work
-        return
-    with _bar(label, len(work)) as advance:
-        for item in work:
-            yield item
-            advance()

@@ -7,7 +7,6 @@ every picture and hmm.txt say which.
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,9 +15,10 @@ from discreet.experiments.hidden_markov import held_out as hmm_held_out
 from discreet.experiments.hidden_markov import pictures as hmm_pictures
 from discreet.experiments.hidden_markov import states as hmm_states
 from discreet.experiments.thesis.figure import write_numbers
+from discreet.progress import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from discreet.datasets.event_log import EventLog
@@ -32,9 +32,9 @@ def case_study(out: Path, seed: int, quick: bool) -> tuple[Path, ...]:  # noqa: 
     log, begun = available(), time.process_time()
     held, few = (hmm_held_out.QUICK, hmm_states.QUICK) if quick else (hmm_held_out.FULL, hmm_states.FULL)
     fits = len(hmm_states.STATES) * len(hmm_states.SHOWN)
-    found = list(shown(hmm_states.fits(log, seed, few), fits, "two and three states"))
+    found = list(steps(hmm_states.fits(log, seed, few), "two and three states", fits))
     points = hmm_held_out.points(held)
-    rows = list(shown(hmm_held_out.rows(log, seed, held), len(points), f"{held.states} states, held out"))
+    rows = list(steps(hmm_held_out.rows(log, seed, held), f"{held.states} states, held out", len(points)))
     return (
         hmm_pictures.held_out(log, rows, out / "hmm-held-out.png"),
         write_numbers(out / "hmm-held-out.csv", hmm_held_out.TITLES, rows),
@@ -65,12 +65,3 @@ def _report(log: EventLog, found: Sequence[FittedStates], path: Path, seconds: f
     lines += [f"{one.states} states, {one.title}" for one in found]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
-
-
-def shown(work: Iterable[Item], length: int, label: str) -> Iterator[Item]:
-    """Yield the work under a bar, where there is somebody to see it."""
-    from rich.console import Console  # noqa: PLC0415 - only here
-    from rich.progress import track  # noqa: PLC0415
-
-    console = Console(stderr=True)
-    yield from track(work, label, length, console=console, transient=True, disable=not sys.stderr.isatty())

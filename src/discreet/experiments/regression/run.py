@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.experiments.hidden_markov.case_study import shown
 from discreet.experiments.thesis.figure import write_numbers
+from discreet.progress import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def _shown(
     """Show a bar on a terminal, elsewhere a line a law."""
     started = time.monotonic()
     found = _found(groups, seeds, workers)
-    for done, (group, scores) in enumerate(shown(found, len(groups), "regressions"), 1):
+    for done, (group, scores) in enumerate(steps(found, "regressions", len(groups)), 1):
         if scores and not sys.stderr.isatty():
             point, error = group[0], np.mean([score[0] for score in scores])
             where = f"order {point.order:g}" if point.order else "(ε, δ)"

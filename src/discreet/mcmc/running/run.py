@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol, final
 
 import numpy as np
 
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError, settings
 from discreet.mcmc.running.plan import ChainPlan
+from discreet.progress import bar
 from discreet.sampling.agreement import effective_size, r_hat
 from discreet.sampling.source import SYSTEM, SeededSource, Source, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from discreet.mcmc.kernel import Counts, Kernel, State
     from discreet.privacy.guarantee import Guarantee
-
-PATIENCE = 2.0  # seconds without a progress bar
-SHOWN = 0.5  # seconds between its lines
+    from discreet.progress import Advance
 
 
 @final
@@ -216,13 +212,14 @@ class _Walk:
         self.journal.add(len(self.rows), words, states)
         self.rows.append(states)
 
-    def forward(self, private: Counts, show: Callable[[list[State]], None]) -> None:
+    def forward(self, private: Counts, advance: Advance) -> None:
         kernel, source = self.plan.kernel, self.source
         if not self.rows:
             self.keep(np.stack([kernel.init(source) for _ in range(self.plan.chains)]))
+        advance(len(self.rows) - 1)  # of a run that is resumed
         while len(self.rows) <= self.plan.steps:
             self.keep(np.stack([kernel.step(x, private, source) for x in self.rows[-1]]))
-            show(self.rows)
+            advance(label=lambda: status(self.plan, self.rows))
 
 
 def _made(walk: _Walk, counts: Counts, words: int) -> Chains:
@@ -231,8 +228,8 @@ def _made(walk: _Walk, counts: Counts, words: int) -> Chains:
         # the first words of a source: a resumed seeded run finds the same arrangement
         private = walk.plan.kernel.arranged(counts, walk.source)
         _skip(walk.source, words)
-        with _shown(walk.plan) as show:
-            walk.forward(private, show)
+        with bar(walk.plan.kernel.name, walk.plan.steps) as advance:
+            walk.forward(private, advance)
     except KeyboardInterrupt:
         if not walk.rows:
             raise
@@ -248,45 +245,6 @@ def _skip(source: Source, words: int) -> None:
 
 
 # ── progress ────────────────────────────────────────────────────────────────────────────────────────
-
-
-@contextmanager
-def _shown(plan: ChainPlan) -> Iterator[Callable[[list[State]], None]]:
-    """Write to a terminal's stderr once two seconds have passed: steps, worst R̂, spend."""
-    if not sys.stderr.isatty():
-        yield lambda rows: None  # noqa: ARG005
-        return
-    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(plan.kernel.name, total=plan.steps)
-    clock = _Clock()
-
-    def show(rows: list[State]) -> None:
-        if clock.due():
-            bar.start()
-            bar.update(task, completed=len(rows) - 1, description=status(plan, rows))
-
-    try:
-        yield show
-    finally:
-        bar.stop()
-
-
-@final
-@dataclass
-class _Clock:
-    started: float = field(default_factory=time.monotonic)
-    last: float = 0.0
-
-    def due(self) -> bool:
-        now = time.monotonic()
-        if now - self.started < PATIENCE or now - self.last < SHOWN:
-            return False
-        self.last = now
-        return True
 
 
 def status(plan: ChainPlan, rows: list[State]) -> str:

@@ -16,7 +16,6 @@ from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.models.regression_records import Records
 from discreet.models.regression_values import VALUES
-from discreet.planning.progress import steps
 from discreet.planning.ranked import Refusal, rank, tried
 from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction, standard_error
 from discreet.planning.regression.worlds import missed, worlds
@@ -25,6 +24,7 @@ from discreet.posteriors.read import posterior
 from discreet.posteriors.regression.coefficients import Coefficients, NormalCoefficients
 from discreet.privacy.arithmetic.ball import PrecisionError
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
+from discreet.progress import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

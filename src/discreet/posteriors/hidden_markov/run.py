@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 
 from discreet.posteriors.hidden_markov.chain import StateChain, stored
 from discreet.posteriors.hidden_markov.starts import SWEEPS_OF_STARTS, tournament
+from discreet.progress import bar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from discreet.models.hidden_markov import HiddenMarkov
     from discreet.posteriors.hidden_markov.chain import Arrays
     from discreet.posteriors.hidden_markov.readings import Data
+    from discreet.progress import Advance
     from discreet.sampling.source import Source
 
-PATIENCE = 2.0  # seconds without a progress bar
 BETWEEN_MARKS = 10  # sweeps that an interrupted run does again
 BETWEEN_SAVES = 20.0  # seconds of work that a killed process may lose
 
@@ -68,7 +68,7 @@ def run(
     cells = data.start_counts
     nowhere = np.zeros(len(cells), dtype=np.int64)
     draws = [_empty(model, plan, len(cells)) for _ in range(plan.chains)]
-    with Bar(plan.chains * (SWEEPS_OF_STARTS + plan.total), show=show) as bar:
+    with bar("sweeps", plan.chains * (SWEEPS_OF_STARTS + plan.total), show=show) as advance:
         for i in range(plan.chains):
             _run_chain(
                 StateChain.start(data.fresh(), plan.kernel, book.stream(i), nowhere),
@@ -77,7 +77,7 @@ def run(
                 plan,
                 book,
                 draws[i],
-                bar,
+                advance,
             )
     return {name: np.stack([part[name] for part in draws]) for name in draws[0]}
 
@@ -99,13 +99,13 @@ def _run_chain(
     plan: SweepPlan,
     book: SweepCheckpoint,
     draws: Arrays,
-    bar: Bar,
+    advance: Advance,
 ) -> None:
     done = book.restore(i, chain, draws)
     if done == 0:
-        tournament(chain, cells, bar.advance)
+        tournament(chain, cells, advance)
     else:
-        bar.advance(SWEEPS_OF_STARTS + done)
+        advance(SWEEPS_OF_STARTS + done)
     mark = Mark(chain, done)
     try:
         while done < plan.total:
@@ -118,7 +118,7 @@ def _run_chain(
             if book.path and (done % BETWEEN_MARKS == 0 or done == plan.total):
                 mark.move(done)
             book.save_if_due(i, mark, draws)
-            bar.advance(1)
+            advance(1)
         book.save(i, mark, draws)
     except KeyboardInterrupt:
         book.save(i, mark, draws)
@@ -216,34 +216,3 @@ class SweepCheckpoint:
             np.savez(file, **self.pages)
         fresh.replace(self.path)
         self.saved = time.monotonic()
-
-
-@final
-class Bar:
-    """A progress bar on a terminal, once the work has taken two seconds."""
-
-    def __init__(self, total: int, *, show: bool) -> None:
-        self.bar: Any = None
-        self.started = False
-        self.begun = time.monotonic()
-        if show and sys.stderr.isatty():
-            from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
-            from rich.progress import Progress  # noqa: PLC0415
-
-            self.bar = Progress(console=Console(stderr=True), transient=True)
-            self.task = self.bar.add_task("sweeps", total=total)
-
-    def __enter__(self) -> Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.started:
-            self.bar.stop()
-
-    def advance(self, sweeps: int) -> None:
-        if self.bar is None:
-            return
-        if not self.started and time.monotonic() - self.begun > PATIENCE:
-            self.bar.start()
-            self.started = True
-        self.bar.advance(self.task, sweeps)

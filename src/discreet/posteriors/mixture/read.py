@@ -14,7 +14,7 @@ from discreet.posteriors.mixture.chain import Evidence, MixtureChain, prior_of
 from discreet.posteriors.mixture.posterior import MixturePosterior
 from discreet.posteriors.network.chain import WARMING, check_length, moves
 from discreet.posteriors.network.read import public_source
-from discreet.posteriors.progress import watched
+from discreet.progress import steps
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -86,7 +86,7 @@ def _posterior(
     seeds = (int(seed) for seed in source.words(chains))
     begun = (MixtureChain.begin(evidence, start(model, evidence.joint, seed), seed) for seed in seeds)
     work = moves(begun, total // 2, max(total // kept, 1), kept)
-    for c, s, chain, many in watched(work, chains * (WARMING + kept), "classes behind the counts"):
+    for c, s, chain, many in steps(work, "classes behind the counts", chains * (WARMING + kept)):
         level = chain.advance(many)
         if s >= 0:
             flat[c, s], sizes[c, s], levels[c, s], strains[c, s] = chain.theta, chain.n, level, chain.strain()

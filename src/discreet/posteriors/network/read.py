@@ -30,7 +30,7 @@ from discreet.posteriors.network.posterior import (
     OneNetwork,
     generator,
 )
-from discreet.posteriors.progress import watched
+from discreet.progress import steps
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
 from discreet.sampling.source import SeededSource
@@ -111,7 +111,7 @@ def fit(
     seeds = [int(seed) for seed in (source or public_source(cells, model)).words(chains)]
     starts = (NetworkChain.begin(problem, started(problem, cells, n, seed), seed) for seed in seeds)
     work, pieces = moves(starts, burnt, thin, kept), chains * (WARMING + kept)
-    for i, s, chain, many in watched(work, pieces, "records behind the counts"):
+    for i, s, chain, many in steps(work, "records behind the counts", pieces):
         chain.advance(many)
         if s >= 0:
             draws[i, s], sizes[i, s], strains[i, s] = chain.theta, chain.n, chain.strain()

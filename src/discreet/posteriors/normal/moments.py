@@ -19,7 +19,7 @@ from discreet.posteriors.cautions import FEWEST, MIXED, judged, misfit
 from discreet.posteriors.normal.chains import Plan
 from discreet.posteriors.normal.starts import shape
 from discreet.posteriors.normal.tempered_swarm import settle
-from discreet.posteriors.progress import watched
+from discreet.progress import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -153,7 +153,7 @@ def sample(
     states = [(row, shape(swarm)) for row in swarm[np.arange(how.chains) % SWARM].copy()]
     for _ in range(ROUNDS):
         pieces = (piece for state in states for piece in _walk(target, state, how, rng))
-        parts = list(watched(pieces, CHUNKS * how.chains, "noise-aware posterior"))
+        parts = list(steps(pieces, "noise-aware posterior", CHUNKS * how.chains))
         out = np.stack([np.concatenate(parts[k : k + CHUNKS]) for k in range(0, len(parts), CHUNKS)])
         D = len(target.seen[0])
         T = out[..., :-2].reshape(*out.shape[:-1], D, D)

@@ -19,7 +19,7 @@ from discreet.posteriors.normal.latent_model import Observed, latent
 from discreet.posteriors.normal.sampled import SampledPosterior
 from discreet.posteriors.normal.starts import normal_points
 from discreet.posteriors.normal.unclipped import base, matters, read_unclipped
-from discreet.posteriors.progress import watched
+from discreet.progress import steps as shown
 
 if TYPE_CHECKING:
     from discreet.families.family import Family, Floats
@@ -64,7 +64,7 @@ def run(
     how, rng = plan or Plan.suggested(law, model), np.random.default_rng(source.words(4).tolist())
     for _ in range(ROUNDS):
         pieces = CHAINS[law](model, observed, how, rng)
-        out = collect(watched(pieces, how.pieces, "noise-aware posterior"), how)
+        out = collect(shown(pieces, "noise-aware posterior", how.pieces), how)
         theta, level, apart = model.theta(out[..., :-1]), *agreement(model, observed, out)
         held = [theta, level[..., None], *([out[..., -1:]] if observed.n is None else [])]
         found = Diagnostics(NAMES[law], how.chains, how.draws, *judged(np.concatenate(held, axis=-1)))

@@ -8,8 +8,6 @@ the same grid: the sum is the rounding of an ideal noisy step. `displacement` pa
 from __future__ import annotations
 
 import math
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,11 +23,10 @@ from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.models.margin_losses import Floats, Logistic, MarginLoss
 from discreet.privacy.amplification.langevin import Langevin
 from discreet.privacy.arithmetic.ball import round_down
+from discreet.progress import bar
 from discreet.sampling import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from discreet.mechanisms.regression.record_cap import Size
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.privacy.guarantee import Relation
@@ -43,7 +40,6 @@ FINER = 2**12  # than other noise, since every step pays for its rounding
 ROOM = 64  # the box, in units of the radius R, which is a guess of ‖w‖
 SLOPE_ERROR = Fraction(1, 2**45)  # relative to the Lipschitz constant: what evaluating φ' may err
 UNIT = Fraction(1, 2**53)  # of rounding
-PATIENCE = 2.0  # seconds without a progress bar
 Steps = Callable[[Floats, Floats], None]  # (w, noise): chains × d, steps × chains × d; w is moved in place
 
 
@@ -139,9 +135,12 @@ class LangevinRun:
         advance = stepper(self.model.loss, potential, (pull, push, float(self.box), float(self.grid)))
         at_once = min(NOISES // (size * d), WORK // (d * size * max(potential.n, 1)))
         last = np.zeros((size, d))
-        for many in _shown(self.steps, max(1, at_once)):
-            noise = exact.normal(source, 0, 2 * h, many * size * d, self.grid)
-            advance(last, noise.reshape(many, size, d))
+        with bar("Langevin steps", self.steps) as shown:
+            for done in range(0, self.steps, max(1, at_once)):
+                many = min(max(1, at_once), self.steps - done)
+                noise = exact.normal(source, 0, 2 * h, many * size * d, self.grid)
+                advance(last, noise.reshape(many, size, d))
+                shown(many)
         return last
 
 
@@ -197,24 +196,3 @@ def packed(rows: Floats, answers: Floats) -> tuple[Floats, Floats]:
     labels[:n] = answers
     by_column = np.ascontiguousarray(held.reshape(blocks, block, d).transpose(0, 2, 1))
     return by_column, labels.reshape(blocks, block)
-
-
-def _shown(steps: int, most: int) -> Iterator[int]:
-    """Cut K into pieces; on a terminal, and after two seconds, a bar says how far it is."""
-    pieces = [most] * (steps // most) + [steps % most] * (steps % most > 0)
-    if not sys.stderr.isatty():
-        yield from pieces
-        return
-    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
-    from rich.progress import Progress  # noqa: PLC0415
-
-    started, bar = time.monotonic(), Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task("Langevin steps", total=steps)
-    try:
-        for piece in pieces:
-            if time.monotonic() - started > PATIENCE:
-                bar.start()
-            yield piece
-            bar.advance(task, piece)
-    finally:
-        bar.stop()

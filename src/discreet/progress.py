@@ -1,0 +1,66 @@
+"""The progress bar: on a terminal's stderr, once the work has taken two seconds, and gone when it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+T = TypeVar("T")
+PATIENCE = 2.0  # seconds without a bar
+BETWEEN_LABELS = 0.5  # seconds between changes of its label
+
+
+class Advance(Protocol):
+    """Move the bar by so much of its total; a label is worked out only when it is due to be seen."""
+
+    def __call__(self, by: float = 1, label: Callable[[], str] | None = None) -> None: ...
+
+
+@contextmanager
+def bar(label: str, total: float | None = None, *, show: bool = True) -> Iterator[Advance]:
+    """Hold a bar, without an end where no total is known; give the function that moves it."""
+    if not (show and sys.stderr.isatty()) or os.environ.get("NO_COLOR"):
+        yield lambda by=1, label=None: None  # noqa: ARG005 - nobody sees it
+        return
+    from rich.console import Console  # noqa: PLC0415 - loaded where there is a terminal
+    from rich.progress import Progress  # noqa: PLC0415
+
+    drawn, labelled = Progress(console=Console(stderr=True), transient=True), time.monotonic()
+    task, due = drawn.add_task(label, total=total), time.monotonic() + PATIENCE
+
+    def advance(by: float = 1, label: Callable[[], str] | None = None) -> None:
+        nonlocal labelled
+        drawn.advance(task, by)
+        now = time.monotonic()
+        if now < due:
+            return
+        drawn.start()
+        if label and now - labelled > BETWEEN_LABELS:
+            labelled = now
+            drawn.update(task, description=label())
+
+    timer = threading.Timer(max(PATIENCE, 0.0), drawn.start)  # while no piece of the work is done
+    timer.daemon = True
+    timer.start()
+    try:
+        yield advance
+    finally:
+        timer.cancel()
+        timer.join()
+        with suppress(OSError):  # a terminal that is gone must not cost a release
+            drawn.stop()
+
+
+def steps(work: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
+    """Yield the items of work under a bar; a total where work has no length."""
+    with bar(label, total if total is not None else len(work)) as advance:  # type: ignore[arg-type]
+        for item in work:
+            yield item
+            advance()
