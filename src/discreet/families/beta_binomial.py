@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, repr=False)
 class BetaBinomial(BetaLaw):
-    """p ~ Beta(α, β), x ∈ {0, …, trials} successes a record."""
+    """p ~ Beta(α, β), x ∈ {0, …, trials} successes per record."""
 
     name: ClassVar[str] = "beta_binomial"
     trials: Whole = Whole()  # noqa: RUF009 - a descriptor

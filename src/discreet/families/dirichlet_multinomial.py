@@ -1,4 +1,4 @@
-"""Dirichlet–Multinomial: how a fixed number of items a record spreads over d declared categories."""
+"""Dirichlet–Multinomial: how a fixed number of items per record spreads over d declared categories."""
 
 from __future__ import annotations
 

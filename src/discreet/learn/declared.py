@@ -85,7 +85,7 @@ def refuse_objects(X: object) -> None:
     """Refuse columns that are no real numbers by their type alone; converting them would quote a value."""
     if hasattr(X, "toarray"):  # sparse: refused by scikit-learn's own words
         return
-    declared: Any = getattr(X, "dtypes", None)  # a data frame has one a column
+    declared: Any = getattr(X, "dtypes", None)  # a data frame has one per column
     one_each = declared is not None and not hasattr(declared, "kind")
     kinds = {getattr(dtype, "kind", None) for dtype in declared} if one_each else {None}
     if None in kinds:
@@ -165,14 +165,14 @@ class Scale:
     clipped: bool
 
     @classmethod
-    def of(cls, bounds: Any, columns: int) -> Scale:  # noqa: ANN401 - (lower, upper), numbers or one a column
+    def of(cls, bounds: Any, columns: int) -> Scale:  # noqa: ANN401 - (lower, upper), numbers or one per column
         if bounds is None:
             return cls((0.0,) * columns, (1.0,) * columns, clipped=False)
         try:
             lower, upper = (np.broadcast_to(np.asarray(end, np.float64), (columns,)) for end in bounds)
         except (TypeError, ValueError):
             raise ValueError(
-                f"bounds must be (lower, upper), each one number or {columns} numbers, one a column; "
+                f"bounds must be (lower, upper), each one number or {columns} numbers, one per column; "
                 "they must be public knowledge, not read from the data"
             ) from None
         if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower < upper).all()):

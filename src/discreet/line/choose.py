@@ -42,7 +42,7 @@ def refuse_several(kind: type[ModelMechanism], model: object) -> None:
     if not kind.repeats:
         several = (name for name in mechanism_names(model) if mechanism_class(name, model).repeats)
         raise ValueError(
-            f"{typed_name(kind, model)} makes one release a charge: leave draws out; noisy statistics are "
+            f"{typed_name(kind, model)} makes one release per charge: leave draws out; noisy statistics are "
             "then sampled freely, and several draws at once come from "
             f"{', '.join(several) or 'none for this model'}"
         )

@@ -58,7 +58,7 @@ def several_releases(facts: Mapping[str, Facts]) -> Form[Mapping[str, Any], dict
 
 
 def values(asked: Facts, models: Sequence[Any]) -> Form[Sequence[Any], list[Any]]:
-    """Write released values, one a model, under a header that says what was asked for."""
+    """Write released values, one per model, under a header that says what was asked for."""
 
     def write(receipt: Receipt, drawn: Sequence[Any]) -> dict[str, bytes]:
         del receipt

@@ -52,7 +52,7 @@ class HiddenMarkovGibbs(Kernel):
 
     model: HiddenMarkov = field(kw_only=False)
     truncation: Exact = Fraction(1, 10)  # F16 §6: a₀ = 1/(10 J)
-    shares: tuple[Exact, ...] | None = None  # of ε, one a feature; None: one temperature for all
+    shares: tuple[Exact, ...] | None = None  # of ε, one per feature; None: one temperature for all
 
     def __post_init__(self) -> None:
         check_temperature(self)

@@ -209,7 +209,7 @@ class CellTarget(Target):
         raw = np.clip(np.asarray(self.log_likelihood(state), dtype=np.float64), -LARGEST, LARGEST)
         units = in_units(raw)
         if len(units) != math.prod(self.shape):
-            raise ValueError(f"log_likelihood must give {math.prod(self.shape)} numbers, one a cell")
+            raise ValueError(f"log_likelihood must give {math.prod(self.shape)} numbers, one per cell")
         return [min(max(x, low), high) for x in units]
 
     def log_prior(self, state: State) -> Fraction | None:

@@ -21,7 +21,7 @@ TAIL = 2.5  # by which squares of Laplace noise may stray farther than those of 
 
 
 def judged(watched: Floats) -> tuple[float, float]:
-    """Worst R-hat and least ESS of quantities (chains, draws, quantities); ∞ and 0 where one is no number.
+    """Worst R-hat and least ESS of quantities (chains, draws, quantities); ∞ and 0 where one is not a number.
 
     Watch what has no labels and what intervals do not show: the log joint, fitted statistics, norms.
     """
@@ -92,6 +92,4 @@ def rows_near_empty(cells: NoisyCells) -> tuple[str, ...]:
         rows += table.size // table.shape[-1]
     if not empty:
         return ()
-    return (
-        f"{empty} of {rows} rows are not told from empty ones by more than two deviations of their noise",
-    )
+    return (f"{empty} of {rows} rows cannot be distinguished from empty ones (two deviations of noise)",)

@@ -171,7 +171,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not valid JSON")
 
 
 def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -128,7 +128,7 @@ class DrawnFindings:
     release: Release
     subject: Subject
     prior: Summary
-    draws: Floats  # one a row
+    draws: Floats  # one per row
 
     def headline(self) -> str:
         group = self.subject.groups[0]

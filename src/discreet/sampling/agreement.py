@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 Draws: TypeAlias = NDArray[np.float64]  # (chains, steps, …): every further axis is of quantities
 
-LEAST = 4  # draws a chain below which nothing can be said
+LEAST = 4  # draws per chain below which nothing can be said
 FEW = 8  # pairs of lags, all of which are summed: to leave out the last would forgive chains that stand still
 
 

@@ -71,7 +71,7 @@ def truncated_dirichlet(
 def hopeless(simplex: truncated.Simplex) -> bool:
     """Whether kernels proposing from the simplex would be slower than ball arithmetic proposing better."""
     own, _, best = _proposals(simplex)
-    return 0.02 * best > own * len(simplex.alpha)  # about 2·10⁴/d attempts a second against 10⁶
+    return 0.02 * best > own * len(simplex.alpha)  # about 2·10⁴/d attempts per second against 10⁶
 
 
 def _proposals(simplex: truncated.Simplex) -> tuple[float, Callable[[Tape], list[Real]], float]:

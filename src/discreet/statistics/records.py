@@ -42,7 +42,7 @@ def records(table: Table, model: GeneralizedLinear, n: int | None) -> Callable[[
 
 
 def _batches(table: Table) -> Callable[[], Iterator[Any]]:
-    """Clean numbers and codes, the answer last, at most k rows a unit: compiled before the charge."""
+    """Clean numbers and codes, the answer last, at most k rows per unit: compiled before the charge."""
     from discreet.tables.engine import batches, prepared  # noqa: PLC0415 - Ibis is heavy
     from discreet.tables.rows import clean_rows  # noqa: PLC0415
 

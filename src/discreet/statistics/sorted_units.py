@@ -1,4 +1,4 @@
-"""At most k rows a unit, where the engine is embedded: (unit, value) sorted here, not by the engine's window.
+"""At most k rows per unit where the engine is embedded: (unit, value) is sorted here, not in the engine.
 
 The same rows as tables.units.sampled, a quarter of the time and of the memory.
 """

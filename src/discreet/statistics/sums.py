@@ -1,4 +1,4 @@
-"""Exact sums over rows: numbers on a lattice, at most k rows a unit, and one row of aggregates back."""
+"""Exact sums over rows: numbers on a lattice, at most k rows per unit, and one row of aggregates back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def selected(table: Table, count: int) -> tuple[str, ...]:
 
 
 def at_most(table: Table, rows: ir.Table, names: tuple[str, ...]) -> ir.Table:
-    """Keep at most k rows a unit."""
+    """Keep at most k rows per unit."""
     if table.unit is None:
         return rows
     from discreet.tables.units import sampled  # noqa: PLC0415

@@ -123,7 +123,7 @@ def _of_kept(table: Table, lattice: Lattice, sums: Callable[[Integers], list[Any
 
 
 def _lattice_rows(table: Table, lattice: Lattice, *, bound: bool = True) -> ir.Table:
-    """One column q (a double that is whole), at most k rows a unit."""
+    """One column q (a double that is whole), at most k rows per unit."""
     from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
 
     (name,) = selected(table, 1)
@@ -146,7 +146,7 @@ def item_counts(table: Table, model: DirichletMultinomial, n: int | None) -> Que
     if sum(most) < model.trials:
         raise ValueError(
             f"the columns are declared to add up to at most {sum(most)}, and the model counts {model.trials} "
-            "trials a record: no record could; give the columns their maxima, or the model its trials"
+            "trials per record: no record could; give the columns their maxima, or the model its trials"
         )
     own = {f"x{i}": name for i, name in enumerate(names)}
     rows = clean_rows(table, own)

@@ -1,4 +1,4 @@
-"""At most k rows a unit: a systematic sample of the unit's own rows, sorted, from a start that a hash gives.
+"""At most k rows per unit: a systematic sample of the unit's sorted rows, from a start that a hash gives.
 
 Rank r of M is taken iff (r·k + s) mod M < k, s = mix(unit) mod M: exactly k ranks if k < M, each equally
 often over s. The choice reads no other unit. Rows that tie are equal, so their order does not matter.

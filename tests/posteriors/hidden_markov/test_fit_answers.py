@@ -128,8 +128,8 @@ def test_empty_cells_and_unsupported_states_are_told_through_noise(reading):
     """Noise passes two deviations in 2 % of empty cells: here in none; 40 records are 7 deviations."""
     short = {"reading": reading, "chains": 2, "sweeps": 60, "burn": 40, "progress": False}
     told = hmm.fit(*few(10, 2), source=SeededSource(1), **short).notes
-    assert any("10 of 12 cells are not told from empty" in note for note in told)
-    assert any("10 states for 2 cells told from empty ones" in note for note in told)
+    assert any("10 of 12 cells cannot be distinguished from empty" in note for note in told)
+    assert any("10 states for 2 cells distinguishable from empty ones" in note for note in told)
     assert any("of 10 states hold fewer than 5 records" in note for note in told)
     assert hmm.fit(*few(3, 12), source=SeededSource(1), **short).notes == ()  # supported: nothing to say
 
@@ -138,7 +138,7 @@ def test_states_that_hold_nothing_and_cells_that_are_not_read_are_told():
     release, model = few(4, 12)  # three kinds of cells
     fit = hmm.fit(release, model, chains=1, sweeps=60, burn=40, source=SeededSource(1), progress=False)
     assert [note for note in fit.notes if "states hold" in note]
-    assert not [note for note in fit.notes if "told from empty" in note]
+    assert not [note for note in fit.notes if "distinguished from empty" in note]
     mask = np.zeros((2, 6), dtype=bool)
     mask[1, 2] = True
     short = {"chains": 1, "sweeps": 20, "burn": 10, "progress": False}

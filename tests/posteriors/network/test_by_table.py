@@ -156,7 +156,7 @@ def test_empty_rows_are_said():
     cells = NoisyCounts(TRIANGLE, n=4, scales=(5,) * 3).release(
         np.array([4, 0, 4, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]), SeededSource(7)
     )
-    assert "not told from empty" in repr(noise_aware(cells, TRIANGLE, draws=10))
+    assert "cannot be distinguished from empty" in repr(noise_aware(cells, TRIANGLE, draws=10))
     many = np.array([2000, 2000, 1000, 1000, 1000, 1000, *[500] * 8])
     full = NoisyCounts(TRIANGLE, n=4000, scales=(5,) * 3).release(many, SeededSource(7))
     assert noise_aware(full, TRIANGLE, draws=10).notes == ()

@@ -177,7 +177,7 @@ def test_the_same_release_reads_the_same_and_says_how(cells):
 def test_negative_and_empty_counts_are_allowed_and_said(cells):
     assert cells.noisy.min() < 0
     posterior = fit(cells, TRIANGLE, chains=1, sweeps=50, keep=50)
-    assert "not told from empty" in posterior.notes[0]
+    assert "cannot be distinguished from empty" in posterior.notes[0]
     assert posterior.notes[0] in repr(posterior)
     full = NoisyCells(
         TRIANGLE, cells.noisy + 1000, 4000, cells.noise, cells.scales, cells.guarantee, seeded=True

@@ -92,7 +92,7 @@ def number(word: str, whole: str) -> Fraction:
         return Fraction(word.strip())
     except (ValueError, ZeroDivisionError):
         raise ValueError(
-            f"{word.strip()!r} in {whole!r} is no number; write e.g. approx:0.5,1e-6 or pure:1/3"
+            f"{word.strip()!r} in {whole!r} is not a number; write e.g. approx:0.5,1e-6 or pure:1/3"
         ) from None
 
 

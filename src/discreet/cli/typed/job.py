@@ -97,7 +97,7 @@ def _load(path: Path) -> dict[str, Any]:
     try:
         written = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Fraction)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no TOML: {error}") from None
+        raise ValueError(f"{path} is not valid TOML: {error}") from None
     known = {f.name for f in fields(Job)}
     strange = sorted(set(written) - known)
     if strange:

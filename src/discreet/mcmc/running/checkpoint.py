@@ -94,7 +94,7 @@ class Checkpoint:
         return str(self.meta.get("run", ""))
 
     def add(self, step: int, words: int, states: State) -> None:
-        """Append one state of every chain; written at most once a second."""
+        """Append one state of every chain; written at most once per second."""
         blob = np.ascontiguousarray(states, dtype="<f8").tobytes()
         self._file.execute("INSERT INTO rows VALUES (?, ?, ?)", (step, words, blob))
         if time.monotonic() - self._written > PATIENCE:

@@ -27,12 +27,12 @@ def _of_cells(data: Data, states: int) -> list[str]:
         notes.append(f"{missing} of {cells} cells were not read, as asked")
     if empty and data.spread:
         notes.append(
-            f"{empty} of {cells} cells are not told from empty ones by two deviations of their noise"
+            f"{empty} of {cells} cells cannot be distinguished from empty ones (two deviations of noise)"
         )
     elif empty:
         notes.append(f"{empty} of {cells} cells show no records: their states come from their neighbours")
     if states > told:
-        occupied = "cells told from empty ones" if data.spread else "occupied cells"
+        occupied = "cells distinguishable from empty ones" if data.spread else "occupied cells"
         notes.append(
             f"{states} states for {told} {occupied}: the data cannot support them all, and the states "
             "without cells show the prior"

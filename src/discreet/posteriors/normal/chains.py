@@ -34,7 +34,7 @@ class Plan:
             if not getattr(self, name) >= 1:
                 raise ValueError(f"{name} of a plan must be at least 1, got {getattr(self, name)!r}")
         if not self.draws >= 4:
-            raise ValueError(f"R-hat and ESS need at least 4 draws a chain, got {self.draws}")
+            raise ValueError(f"R-hat and ESS need at least 4 draws per chain, got {self.draws}")
 
     @classmethod
     def suggested(cls, law: str, model: LatentNormal) -> Plan:

@@ -65,7 +65,7 @@ class Coefficients(ABC):
 
     @abstractmethod
     def _expected(self, rows: Floats) -> Floats:
-        """E over w of E[y | x·w], one a row."""
+        """E over w of E[y | x·w], one per row."""
 
     def probability(self, features: ArrayLike) -> Floats:
         """E over the posterior of σ(x·w) (of the rate, for counts): a row of encoded features each.

@@ -44,7 +44,7 @@ class CsvFile:
         paths = (address,) if Path(address).exists() else tuple(sorted(glob.glob(address, recursive=True)))  # noqa: PTH207 - absolute patterns too
         headers = {_header(path) for path in paths}
         if len(headers) != 1:
-            raise TableError(f"{shown(address)!r} is no file, or files whose first lines differ")
+            raise TableError(f"{shown(address)!r} is not a file, or names files whose first lines differ")
         (header,) = headers
         names = [name for name in header if name]
         if not names or len(set(names)) != len(names):

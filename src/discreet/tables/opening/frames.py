@@ -171,7 +171,7 @@ def _array(values: Any, name: str, sort: str) -> pa.Array:  # noqa: ANN401 - a c
 
 
 def _typed(arrow: pa.Table, columns: Mapping[str, str]) -> pa.Table:
-    """Give columns of no type (nothing but NULL) theirs, and texts that are no UTF-8 a place."""
+    """Give columns of no type (nothing but NULL) theirs, and texts that are not valid UTF-8 a place."""
     import pyarrow as pa  # noqa: PLC0415
 
     for place, field in enumerate(arrow.schema):

@@ -40,7 +40,7 @@ class RegressionSampler(ABC):
 
     @abstractmethod
     def draw(self, asked: RegressionDraw, potential: Potential, size: int, source: Source) -> Floats:
-        """Return `size` independent draws, one a row."""
+        """Return `size` independent draws, one per row."""
 
     def refuse_endless(self, asked: RegressionDraw) -> None:  # noqa: B027 - most samplers end
         """Refuse, by public numbers and so before any charge, a draw that would not end in useful time."""
