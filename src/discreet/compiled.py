@@ -11,7 +11,7 @@ import hashlib
 import shutil
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
 
 try:
     import fcntl
@@ -97,20 +98,33 @@ def _is_ours(folder: Path) -> bool:
 
 
 class _Cache(FunctionCache):
-    """numba's cache, written by one process at a time: numba numbers its files by what it last read."""
+    """numba's cache, for many processes at once: each kernel is compiled by one, and one at a time writes.
+
+    numba itself numbers its files by what it last read, and compiles in every process that finds none.
+    """
 
     def save_overload(self, sig: Any, data: Any) -> None:  # noqa: ANN401 - numba's own types
-        try:
-            with _alone(Path(self.cache_path)):
-                super().save_overload(sig, data)
-        except OSError:  # a full disk costs the next process its compilation, never this one its answer
-            return
+        # a full disk costs the next process its compilation, never this one its answer
+        with suppress(OSError), _alone(Path(self.cache_path), "lock"):
+            super().save_overload(sig, data)
+
+    def once(self, dispatcher: Any, sig: Any) -> Any:  # noqa: ANN401 - numba's own types
+        """Compile as numba does, while other processes that want the same kernel wait, and then load it.
+
+        Every kernel has a lock of its own, and numba's own comes first: a caller compiles its callees, never
+        the reverse, so that nobody waits in a circle. The system frees what a dead process held.
+        """
+        name = f"{self._impl.filename_base}.lock"
+        with global_compiler_lock, ExitStack() as held:
+            with suppress(OSError):
+                held.enter_context(_alone(Path(self.cache_path), name))
+            return type(dispatcher).compile(dispatcher, sig)
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _alone(folder: Path, name: str) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as held:
+    with (folder / name).open("w") as held:
         if fcntl is not None:
             fcntl.flock(held, fcntl.LOCK_EX)
         yield
@@ -127,6 +141,7 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:  # 
     if place() is not None:
         with _told(str(place())):
             dispatcher._cache = _Cache(function)  # noqa: SLF001 - as its enable_caching does
+            dispatcher.compile = partial(dispatcher._cache.once, dispatcher)  # noqa: SLF001
     return dispatcher
 
 

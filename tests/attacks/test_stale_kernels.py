@@ -52,6 +52,28 @@ def test_a_caller_follows_its_callee_in_another_file(copy):
     assert run(copy) == (10.0, 0)
 
 
+RACE = """
+import numpy as np
+from discreet.posteriors.network.exchange_kernel import shift
+input(print("ready", flush=True) or "")
+print(shift(0, 2.0, np.array([3.0]), 1.0, False), sum(shift.stats.cache_misses.values()))
+"""
+
+
+def test_processes_that_start_together_compile_a_kernel_once(copy):
+    """One compiles it, the others wait and load it."""
+    told = {"PATH": os.environ["PATH"], "HOME": str(copy.parent / "home"), "PYTHONPATH": str(copy.parent)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-B", "-c", RACE]
+    racing = [subprocess.Popen(command, env=told, **pipes) for _ in range(3)]  # noqa: S603
+    assert [process.stdout.readline() for process in racing] == ["ready\n"] * 3
+    for process in racing:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    answers = [process.communicate()[0].split() for process in racing]
+    assert sorted(answers) == [["2.0", "0"], ["2.0", "0"], ["2.0", "1"]]
+
+
 def test_where_nothing_can_be_written_beside_the_package_the_cache_is_at_home_or_nowhere(copy):
     (copy / "__pycache__").write_text("no folder")
     (copy.parent / "home").mkdir()
@@ -79,11 +101,19 @@ def imported(name):
     return {module.removeprefix("discreet.") for module in froms if module.startswith("discreet.")}
 
 
+def test_the_digest_holds_kernels_and_what_they_import_and_nothing_else():
+    def compiles(name):
+        return name == "compiled" or any(map(compiles, imported(name)))
+
+    kernels = set(filter(compiles, compiled.SOURCES))
+    assert set(compiled.SOURCES) == kernels.union(*map(imported, kernels))
+
+
 def test_all_that_is_compiled_into_a_kernel_is_in_the_digest(tmp_path):
     for name in compiled.SOURCES:
         assert imported(name) <= set(compiled.SOURCES), name
         target = tmp_path / f"{name.replace('.', '/')}.py"
-        target.parent.mkdir(exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes((PACKAGE / target.relative_to(tmp_path)).read_bytes())
     seen = {compiled.digest(PACKAGE)}
     assert compiled.digest(tmp_path) in seen
