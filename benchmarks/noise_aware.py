@@ -73,7 +73,7 @@ def dirichlet(cells, records, scale, relation=None):
 def scalar(model, statistic, n, scale):
     release = NoisyStatistics(model, n=n, scale=scale).release(statistic, SeededSource(1))
     _, aware = timed(release.posterior)
-    _, naive = timed(lambda: release.posterior(reading="naive").interval(0.9))
+    _, naive = timed(lambda: release.read(reading="naive").interval(0.9))
     print(f"{model.name}, n = {n}: {1000 * aware:.0f} ms, {aware / naive:.0f} × the naive interval")
 
 
@@ -129,8 +129,8 @@ def private(replicates):
             for i in range(replicates):
                 theta, size = prior(rng), int(rng.integers(0, 2 * n))
                 release = mechanism.release([int(records(rng, theta, size))], SeededSource(i), count=size)
-                pit.append(float(release.posterior().cdf(theta)))
-                low, high = release.posterior(reading="naive").interval(0.9)
+                pit.append(float(release.posterior.cdf(theta)))
+                low, high = release.read(reading="naive").interval(0.9)
                 naive += bool(low <= theta <= high)
             told(f"{name}, n private", n, epsilon, np.array(pit), naive / replicates)
 

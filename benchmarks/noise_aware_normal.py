@@ -93,13 +93,11 @@ def coverage(name, replicates, points, law=None):
             theta, records = simulate(model, size, rng)
             release = released(template, model, records, rng)
             options = {"plan": SHORT[name]} if name in SHORT else {}
-            posterior = release.posterior(reading="noise_aware", law=law, **options)
+            posterior = release.read(reading="noise_aware", law=law, **options)
             low, high = posterior.interval(0.9).T
             covered.append((low <= theta) & (theta <= high))
             ranks.append((posterior.draws.reshape(-1, theta.size) < theta).mean(axis=0))
-            low, high = np.quantile(
-                naive_draws(release.posterior(reading="naive"), rng), [0.05, 0.95], axis=0
-            )
+            low, high = np.quantile(naive_draws(release.read(reading="naive"), rng), [0.05, 0.95], axis=0)
             naive.append((low <= theta) & (theta <= high))
             worst = max(worst, posterior.diagnostics.r_hat)
             sizes.append(posterior.diagnostics.ess)
@@ -135,9 +133,9 @@ def ratios():
         laws = ["limit", "records", "moments"]
         seen = {}
         for law in laws:
-            release.posterior(reading="noise_aware", law=law)  # compiles
+            release.read(reading="noise_aware", law=law)  # compiles
             start = time.process_time()
-            posterior = release.posterior(reading="noise_aware", law=law)
+            posterior = release.read(reading="noise_aware", law=law)
             seen[law] = (time.process_time() - start, posterior.diagnostics.ess)
         for law, (spent, ess) in seen.items():
             base = seen["limit"]

@@ -85,8 +85,9 @@ from discreet.planning import plan as plan
 from discreet.planning import predict as predict
 from discreet.planning import public_records_for as public_records_for
 from discreet.planning import split as split
+from discreet.posteriors.answers import Disagreement as Disagreement
 from discreet.posteriors.draws import OnlyDraws as OnlyDraws
-from discreet.posteriors.hidden_markov.posterior import Disagreement as Disagreement
+from discreet.posteriors.posterior import Posterior as Posterior
 from discreet.privacy.accounting.composition import compose as compose
 from discreet.privacy.accounting.composition import parallel as parallel
 from discreet.privacy.accounting.filters import Filter as Filter

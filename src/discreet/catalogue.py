@@ -405,7 +405,6 @@ _ROWS = (
             "tables": "report.states:emissions",
             "first": "report.states:states",
         },
-        readers={"chains": "posteriors.hidden_markov.read:variables"},
         examples=(
             Example(
                 {"states": 2, "chain": "place", "step": "month", "features": ["a"]},

@@ -105,7 +105,7 @@ def network_gap(seed, believed=1.0):
             log = sum(logs) + orders + log_noise(noise, scale, y - np.concatenate(parts))
             found.append((log, np.concatenate(means), np.concatenate(variances)))
     mean, deviation = averaged(found)
-    ours = np.concatenate([posterior.mean()[node].ravel() for node in model.nodes])
+    ours = posterior.flat_mean()
     return np.abs(ours - mean).max() / deviation[np.abs(ours - mean).argmax()]
 
 

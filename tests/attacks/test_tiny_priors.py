@@ -16,17 +16,17 @@ DRAWS, PRIOR = 2000, 1e-3
 
 def naive_bayes_draws():
     model = NaiveBayes("y", ("a",), prior=PRIOR).bind({"y": 2, "a": 2})
-    return naive_bayes.exact(model, np.zeros(4)).sample(DRAWS, SeededSource(1))["a"][:, 0]
+    return naive_bayes.exact(model, np.zeros(4)).flat_sample(DRAWS, SeededSource(1))[:, 2:4]
 
 
 def network_draws():
     model = BayesianNetwork([("y", "a")], prior=PRIOR).bind({"y": 2, "a": 2})
-    return bayes_net.exact(np.zeros(6), model).flat(DRAWS, SeededSource(1))[:, :2]
+    return bayes_net.exact(np.zeros(6), model).flat_sample(DRAWS, SeededSource(1))[:, :2]
 
 
 def dirichlet_draws():
     prior = DirichletCategorical(np.full(2, PRIOR))
-    return CountDraws(prior, np.zeros((8, 2), np.int32), 1).sample(DRAWS, SeededSource(1))
+    return CountDraws(prior, np.zeros((8, 2), np.int32), 1).flat_sample(DRAWS, SeededSource(1))
 
 
 @pytest.mark.parametrize("drawn", [naive_bayes_draws, network_draws, dirichlet_draws])

@@ -16,10 +16,10 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
-from discreet.posteriors.base import Diagnostics
 from discreet.posteriors.cautions import cautions, judged, misfit
 from discreet.posteriors.normal.chains import Plan
 from discreet.posteriors.normal.linear_regression import Design
+from discreet.posteriors.posterior import Diagnostics
 from discreet.privacy.kinds import PureDP
 
 
@@ -34,7 +34,7 @@ def released(model, rows, scale, *, noise="laplace", private=False, seed=0):
 
 def distances(posterior, exact):
     """Of medians in exact deviations, and of widths as a ratio."""
-    ends, spread = posterior.interval(0.9), np.sqrt(np.ravel(exact.variance()))
+    ends, spread = posterior.flat_interval(0.9), np.sqrt(np.ravel(exact.variance()))
     draws = posterior.draws.reshape(-1, len(ends))
     off = abs(np.median(draws, axis=0) - np.ravel(exact.mean())) / spread
     return off, (ends[:, 1] - ends[:, 0]) / 3.29 / spread
@@ -63,11 +63,11 @@ def test_vague_priors_and_sharp_fits_are_read_as_they_are(name, law):
     precision = (asked["precision"] * np.eye(2)).tolist()
     model = BayesianLinearRegression([0, 0], precision, asked["shape"], asked["scale"], radius=1.6)
     release = released(model, rows, LITTLE)
-    off, ratio = distances(release.posterior(law=law), model.update(model.statistic(rows), len(rows)))
+    off, ratio = distances(release.read(law=law), model.update(model.statistic(rows), len(rows)))
     assert (off < 0.15).all()
     assert ratio == pytest.approx(1, abs=0.1)
     other = model.update(model.statistic(rows[:500]), 500)  # a control: half the rows are told apart
-    assert (distances(release.posterior(law=law), other)[1] < 0.9).all()
+    assert (distances(release.read(law=law), other)[1] < 0.9).all()
 
 
 def kids(n=434):
@@ -80,7 +80,7 @@ def kids(n=434):
 @pytest.mark.parametrize("declared", [False, True])
 def test_a_column_of_zeros_and_ones_and_a_constant_are_no_matter(declared):
     model, rows = BayesianLinearRegression([0] * 3, np.eye(3).tolist(), 2, 0.1, radius=2.5), kids()
-    found = released(model, rows, LITTLE).posterior(design=Design(intercept=declared))
+    found = released(model, rows, LITTLE).read(design=Design(intercept=declared))
     off, ratio = distances(found, model.update(model.statistic(rows), len(rows)))
     assert (off < 0.15).all()
     assert ratio == pytest.approx(1, abs=0.1)
@@ -93,8 +93,8 @@ def test_columns_of_very_different_sizes_are_read_by_another_law_where_chains_do
     rows = kids() * [1, 1, 50, 70] + [0, 0, 100, 80]
     model = BayesianLinearRegression([0] * 3, (0.01 * np.eye(3)).tolist(), 2, 300, radius=220)
     release = released(model, rows, 1e-6)
-    assert any("have not met" in words for words in release.posterior(law="moments").cautions)
-    found = release.posterior()
+    assert any("have not met" in words for words in release.read(law="moments").cautions)
+    found = release.posterior
     off, ratio = distances(found, model.update(model.statistic(rows), len(rows)))
     assert (off < 0.15).all()
     assert ratio == pytest.approx(1, abs=0.1)
@@ -105,7 +105,7 @@ def test_columns_of_very_different_sizes_are_read_by_another_law_where_chains_do
 def test_a_constant_column_of_normal_rows_is_read_right_or_with_a_caution(n):
     rows = np.column_stack([np.ones(n), np.random.default_rng(1).normal(1, 1, n)])
     model = NormalInverseWishart([0, 0], 1, degrees=4, scale=np.eye(2).tolist(), radius=7)
-    found = released(model, rows, 1e-5).posterior()
+    found = released(model, rows, 1e-5).posterior
     off, _ = distances(found, model.update(model.statistic(rows), n))
     assert (off < 0.15).all() or any("deviations from what" in words for words in found.cautions)
 
@@ -118,7 +118,7 @@ def test_vague_normal_families_are_read_without_a_warning():
     for model, rows in ((gamma, x), (wishart, z)):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = released(model, rows, LITTLE).posterior()
+            found = released(model, rows, LITTLE).posterior
         off, ratio = distances(found, model.update(model.statistic(rows), 300))
         assert (off < 0.15).all()
         assert ratio == pytest.approx(1, abs=0.1)
@@ -133,7 +133,7 @@ def test_a_prior_a_million_away_says_that_it_does_not_fit(law):
     model = NormalInverseGamma(10**6, 1, shape=2, scale=1, lower=-5, upper=5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = released(model, x, 0.01).posterior(law=law, plan=short)
+        found = released(model, x, 0.01).read(law=law, plan=short)
     assert any("deviations from what" in words for words in found.cautions)
 
 
@@ -225,7 +225,7 @@ def test_a_regression_drawn_at_random_is_near_its_oracle(seed):
     """18 looks a seed; of 80 seeds below 120 that have an oracle none was farther than 0.05."""
     release = settings(seed)
     oracle = oracle_of(release, seed)
-    found = release.posterior()
+    found = release.posterior
     assert apart(found.draws.reshape(-1, 2), oracle) < CLOSE or any("deviations" in w for w in found.cautions)
 
 
@@ -234,7 +234,7 @@ def test_the_oracle_tells_noise_that_is_ten_times_as_wide():
     for seed in SEEDS[:8]:
         release = settings(seed)
         wider = dataclasses.replace(release, scale=10 * release.scale)
-        found = wider.posterior(plan=Plan(chains=2, thin=6, burn=6000))
+        found = wider.read(plan=Plan(chains=2, thin=6, burn=6000))
         far += apart(found.draws.reshape(-1, 2), oracle_of(release, seed)) > CLOSE
     assert far >= 3  # the others are decided by their rows or by the prior
 
@@ -265,7 +265,7 @@ def test_chains_that_are_too_short_say_so_wherever_cautions_are_shown(law):
     model = NormalInverseWishart([0, 0], 1, degrees=4, scale=np.eye(2).tolist(), radius=6)
     rows = np.random.default_rng(6).normal(0.3, 0.5, (60, 2))
     hasty = Plan(chains=3, draws=8, thin=1, burn=1)
-    found = released(model, rows, 0.5).posterior(law=law, plan=hasty)
+    found = released(model, rows, 0.5).read(law=law, plan=hasty)
     assert any("chains have not met" in words or "independent ones" in words for words in found.cautions)
     assert found.cautions[0] in repr(found)
 

@@ -24,7 +24,7 @@ def test_the_demonstration_walks_the_line_and_is_refused_the_second_time(shell, 
     assert (folder / "adult.png").read_bytes().startswith(b"\x89PNG")
     release = Release.load(folder / "income")
     assert release.n == 48842
-    low, high = release.posterior.interval(0.999)
+    ((low, high),) = release.posterior.interval(0.999).values
     assert low < 11687 / 48842 < high  # the truth, known because these data are public; noise of scale 2.2
     spent = json.loads(run("ledger", "show", folder / "budget.db", "--json").out)["scopes"][0]["share"]
     assert 0 < spent < 0.45

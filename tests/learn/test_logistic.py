@@ -286,10 +286,10 @@ def test_predictions_average_over_the_posterior_and_are_not_those_of_its_mean(me
     averaged = fitted.predict_proba(far)[0, 1]
     reading = fitted.posterior_.predictor or fitted.posterior_
     row = np.append(far[0], float(reading.model.constant))
-    each = 1 / (1 + np.exp(-reading.sample(20_000, dc.SeededSource(1)) @ row))
+    each = 1 / (1 + np.exp(-reading.flat_sample(20_000, dc.SeededSource(1)) @ row))
     error = 6 * each.std() / np.sqrt(len(each))
     assert averaged == pytest.approx(each.mean(), abs=error)
-    plugged = 1 / (1 + np.exp(-reading.mean() @ row))
+    plugged = 1 / (1 + np.exp(-reading.flat_mean() @ row))
     assert abs(averaged - 0.5) + error < abs(plugged - 0.5)
 
 

@@ -179,10 +179,10 @@ def test_a_rate_is_that_of_the_average_and_not_of_the_mean_weights():
     fitted = estimator(epsilon=1, upper=30).fit(x, y)
     reading = fitted.posterior_.predictor or fitted.posterior_
     row = np.append(x[0], float(reading.model.constant))
-    each = np.minimum(np.exp(reading.sample(20_000, dc.SeededSource(1)) @ row), 30)
+    each = np.minimum(np.exp(reading.flat_sample(20_000, dc.SeededSource(1)) @ row), 30)
     error = 6 * each.std() / np.sqrt(len(each))
     assert fitted.predict(x[:1])[0] == pytest.approx(each.mean(), abs=error)
-    assert np.exp(reading.mean() @ row) < each.mean() - error
+    assert np.exp(reading.flat_mean() @ row) < each.mean() - error
 
 
 def test_a_declared_loss_predicts_its_margin():

@@ -58,7 +58,7 @@ def test_walk_save_load_and_the_second_run_refused(table, visits, tmp_path):
     release = privatise(table["smoker"], model, target=TARGET, ledger=ledger, source=SeededSource(11))
     truth = model.update(model.statistic(visits.smoker), len(visits))
     # discrete Laplace of scale 2 moves the count by more than 60 with probability e^-30
-    assert abs(release.posterior.mean() - truth.mean()) < 60 / 2000
+    assert abs(release.posterior.mean().item() - truth.mean()) < 60 / 2000
     assert release.columns == ("smoker",)
     assert release.schema_hash == table.schema.hash
     loaded = Release.load(release.save(tmp_path / "out"))

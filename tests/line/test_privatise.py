@@ -13,7 +13,8 @@ from discreet.families import BetaBernoulli, DirichletCategorical
 from discreet.ledger import Ledger, LedgerError
 from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
-from discreet.posteriors.draws import Draws, OnlyDraws
+from discreet.posteriors.drawn import DrawnPosterior
+from discreet.posteriors.draws import OnlyDraws
 from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.guarantee import ADD_REMOVE, MixedRelations, NotProved, Unreachable
 from discreet.privacy.json import from_json
@@ -40,9 +41,9 @@ def test_the_straight_line(memory, ledger, smokers):
     assert ledger.receipt(release.receipt.id).computed
     assert release.receipt.computed
     ledger.verify(release.receipt)
-    low, high = release.posterior.interval(0.9)
-    assert 0 < low < release.posterior.mean() < high < 1
-    assert release.posterior.sample(10, SeededSource(1)).shape == (10,)
+    ((low, high),) = release.posterior.interval(0.9).values
+    assert 0 < low < release.posterior.mean().item() < high < 1
+    assert release.posterior.sample(10, SeededSource(1)).shape == (10, 1)
     flat = release.read(model=BetaBernoulli(1, 1))
     assert flat.mean() != release.posterior.mean()
 
@@ -70,7 +71,7 @@ def test_events_come_in_order_and_nothing_is_read_before_the_charge(memory, ledg
 
 def test_a_draw_says_what_it_is(memory, ledger, smokers):
     release = privatise(memory(smokers), MODEL, mechanism="diffused", target=TARGET, ledger=ledger)
-    assert isinstance(release.posterior, Draws)
+    assert isinstance(release.posterior, DrawnPosterior)
     assert release.posterior.size == 1
     assert 0 <= release.posterior.mean() <= 1
     with pytest.raises(OnlyDraws, match=r"only one draw.*noisy_statistics"):
@@ -88,7 +89,7 @@ def test_several_draws_share_the_target(memory, ledger, smokers, target):
     ask = {"mechanism": "diffused", "target": target, "ledger": ledger}
     several = privatise(memory(smokers), MODEL, draws=5, **ask)
     one = privatise(memory(smokers), MODEL, **ask)
-    assert several.posterior.sample().shape == (5,)
+    assert several.posterior.sample().shape == (5, 1)
     assert dict(several.parameters)["draws"] == 5
     assert dict(several.parameters)["r"] < dict(one.parameters)["r"]
     assert several.guarantee.renyi(1.5) == pytest.approx(5 * one_of(several).renyi(1.5))

@@ -99,7 +99,7 @@ def _noisy_counts(n, scale, top=None):
 
 def _read(drawn, noisy):
     """The library's own posterior of a noisy statistic that was not drawn but chosen."""
-    posterior = replace(drawn, noisy=noisy).posterior(reading="naive")
+    posterior = replace(drawn, noisy=noisy).read(reading="naive").law
     return float(posterior.alpha), float(posterior.beta)
 
 
@@ -174,7 +174,7 @@ def test_fig_4_2_noise_on_the_success_count(n):
 
 
 def naive(release, source):
-    return release.posterior(reading="naive").sample(1, source)[0]
+    return release.read(reading="naive").law.sample(1, source)[0]
 
 
 def test_fig_4_2_monte_carlo_of_the_mechanisms_themselves():

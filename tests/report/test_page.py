@@ -187,10 +187,10 @@ def test_the_first_card_is_at_the_targets_own_delta_also_where_that_is_exact(rel
 
 def test_the_interval_is_the_posteriors(release_of):
     release = release_of(MODEL, SMOKERS)
-    low, high = release.posterior.interval(0.9)
+    ((low, high),) = release.posterior.interval(0.9).values
     text = check(report(release)).text
     assert f"90 % {100 * low:.1f} % {100 * high:.1f} %" in text
-    assert f"mean {100 * release.posterior.mean():.1f} %" in text
+    assert f"mean {100 * release.posterior.mean().item():.1f} %" in text
 
 
 def test_the_certificate_is_all_there(release_of):
@@ -207,8 +207,8 @@ def test_the_certificate_is_all_there(release_of):
 
 def test_the_page_says_what_the_naive_reading_would_have_said(release_of):
     release = release_of(MODEL, SMOKERS[:20], target=PureDP(0.1))
-    low, high = release.read(reading="naive").interval(0.9)
-    wide = release.posterior.interval(0.9)
+    ((low, high),) = release.read(reading="naive").interval(0.9).values
+    (wide,) = release.posterior.interval(0.9).values
     assert wide[1] - wide[0] > 1.2 * (high - low)
     text = check(report(release)).text
     assert "given the noisy statistic and the law of its noise" in text

@@ -83,13 +83,13 @@ def answers(question: AdultQuestion) -> Iterator[Answer]:
     one = dc.OnePosteriorSample.calibrate(model, n=n, target=budget, truncation=question.truncation)
     yield _one_draw(one, f"T = {float(one.temperature):.4g}", question)
     noisy = dc.NoisyStatistics.calibrate(model, n=n, target=budget)
-    posterior = noisy.release(question.statistic).posterior()
+    posterior = noisy.release(question.statistic).posterior
     knob = f"scale = {float(noisy.scale):.4g}"
     yield Answer(
         "noisy_statistics",
         knob,
-        np.atleast_1d(posterior.mean()),
-        _table(posterior.sample(DRAWS)),
+        posterior.flat_mean(),
+        posterior.flat_sample(DRAWS),
     )
 
 

@@ -111,7 +111,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         )
         self.guarantee_, self.mechanism_, self.target_ = ready.guarantee, ready, target
         self.seeded_ = source.seeded
-        self.posterior_ = self.released_.posterior(law="normal")
+        self.posterior_ = self.released_.read(law="normal")
         self._weights()
 
     def _refuse_texts(self, y: Any) -> None:  # noqa: ANN401
@@ -147,7 +147,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _weights(self) -> None:
         """Rewrite E w in units of the columns and answers as given."""
-        w, d = self.posterior_.mean()[:-1], self.n_features_in_
+        w, d = self.posterior_.flat_mean()[:-1], self.n_features_in_
         half, centre = self._answer.half[0], self._answer.centre[0]
         coefficients, shift = self._scale.unscaled(half * w[:d] / self._length)
         self.coef_ = array(coefficients)
@@ -157,7 +157,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def predict(self, X: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401 - one or two arrays
         """E[y | x] for rows scaled as in fit; with return_std also the deviation of y, w's included."""
         check_is_fitted(self)
-        rows, theta = self._rows(self._columns(X)), self.posterior_.mean()
+        rows, theta = self._rows(self._columns(X)), self.posterior_.flat_mean()
         half, centre = self._answer.half[0], self._answer.centre[0]
         mean = centre + half * (rows @ theta[:-1])
         if not return_std:

@@ -96,7 +96,7 @@ class PrivateRegression(PrivateEstimator):
 
     def _weights(self, posteriors: tuple[Any, ...]) -> tuple[Floats, Floats]:
         """Rewrite E w in units of the columns as given; rows longer than norm are scaled down first."""
-        means, d = np.array([p.mean() for p in posteriors]), self.n_features_in_
+        means, d = np.array([p.flat_mean() for p in posteriors]), self.n_features_in_
         coefficients, shift = zip(*(self._scale.unscaled(w[:d]) for w in means), strict=True)
         constant = means[:, d:].sum(axis=1) * float(posteriors[0].model.constant)
         return np.array(coefficients), constant + np.array(shift)

@@ -70,7 +70,7 @@ def _readings_bayesian_linear_regression(
     for i, row in steps(list(enumerate(noisy.tolist())), f"reading {mechanism.noise} noise"):
         observed = Observed.of(replace(release, noisy=tuple(row)), model)
         read = read_normal(model, observed, SeededSource(i), swarms=1, size=SWARM)
-        low, high = read.interval(level).T
-        found.append((low, read.mean(), high))
+        low, high = read.flat_interval(level).T
+        found.append((low, read.flat_mean(), high))
     low, mean, high = np.array(found).swapaxes(0, 1)
     return low, mean, high

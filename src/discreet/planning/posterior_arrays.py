@@ -22,6 +22,7 @@ from discreet.families.laws.normal_inverse_gamma import NormalInverseGammaLaw
 from discreet.families.laws.normal_inverse_wishart import NormalInverseWishartLaw
 from discreet.families.normal_mean import NormalMean
 from discreet.families.scalar import ScalarFamily
+from discreet.mechanisms.statistics.noisy_statistic import naive_law
 from discreet.planning.marginals import Marginal, beta, gamma, inverse_gamma, normal, stacked, student
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _between(model: ScalarFamily, above: Floats, below: Floats, weight: float) -
 def read(_model: Family, noisy: Floats, release: NoisyRelease) -> Floats:
     """Η of the naive posterior of every noisy row, by the library's own reading."""
     rows = [tuple(row) for row in noisy.tolist()]
-    return np.array([replace(release, noisy=row).posterior(reading="naive").natural for row in rows])
+    return np.array([naive_law(replace(release, noisy=row), release.model).natural for row in rows])
 
 
 @read.register(ScalarFamily)

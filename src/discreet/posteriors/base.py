@@ -7,70 +7,36 @@ The catalogue names the reader of each family, a function `read(release, prior, 
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from abc import abstractmethod
+from typing import TYPE_CHECKING
 
-from discreet.posteriors.cautions import cautions
+import numpy as np
+
+from discreet.posteriors.labels import family_names
+from discreet.posteriors.posterior import Posterior
 from discreet.privacy.guarantee import NotProved
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from discreet.families.family import Family, Floats
     from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
-    from discreet.sampling.source import Source
 
 READING = "noise_aware"
 
 
-@final
-@dataclass(frozen=True)
-class Diagnostics:
-    """How the posterior was computed, and how far to trust it: worst R-hat and least ESS over what was kept.
+class FamilyPosterior(Posterior):
+    """θ of a family given a release: its names are the family's parameters, its records the family's."""
 
-    A posterior by quadrature has no chains: `chains` is 0, R-hat 1 and ESS infinite.
-    """
-
-    method: str
-    chains: int = 0
-    draws: int = 0  # kept, in each chain
-    r_hat: float = 1.0
-    ess: float = float("inf")
-
-
-class NoiseAware(ABC):
-    """θ | Ŝ with the noise accounted for. Same shapes as the family's own methods; frozen and public."""
-
-    reading: ClassVar[str] = READING
     prior: Family
 
     @property
-    @abstractmethod
-    def diagnostics(self) -> Diagnostics:
-        """By what method, and what its chains say of themselves."""
+    def model(self) -> Family:
+        return self.prior
 
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Where the reading is not to be trusted, and why; empty where there is nothing to say."""
-        return cautions(self.diagnostics)
-
-    @abstractmethod
-    def mean(self) -> Any:  # noqa: ANN401 - a number or an array, as θ is
-        """E θ"""
-
-    @abstractmethod
-    def variance(self) -> Any:  # noqa: ANN401
-        """Var θ, coordinatewise"""
-
-    @abstractmethod
-    def interval(self, level: float) -> Floats:
-        """Equal-tailed credible intervals; the last axis holds both ends."""
-
-    @abstractmethod
-    def sample(self, size: int, source: Source | None = None) -> NDArray[Any]:
-        """`size` draws of θ, free: the release is public already."""
+    def own_names(self) -> tuple[str, ...]:
+        return family_names(self.prior, int(np.size(self.prior.mean())), self.labels)
 
     @abstractmethod
     def log_predictive(self, x: ArrayLike) -> Floats:
@@ -81,10 +47,13 @@ class NoiseAware(ABC):
         del theta
         raise NotProved(f"no density of a noise-aware {type(self.prior).__name__} posterior; use its draws")
 
-    def __repr__(self) -> str:
-        said = "".join(f"; {words}" for words in self.cautions)
-        how = f"reading={self.reading!r}, prior={self.prior!r}, {self.diagnostics!r}"
-        return f"{type(self).__name__}({how}{said})"
+
+class NoiseAware(FamilyPosterior):
+    """θ | Ŝ with the noise accounted for; frozen and public."""
+
+    @property
+    def reading(self) -> str:
+        return READING
 
 
 def public_source(release: NoisyRelease, prior: Family) -> SeededSource:

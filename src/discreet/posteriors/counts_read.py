@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from discreet.catalogue import ROWS, row_of
+from discreet.posteriors.drawn import DrawnPosterior
 
 if TYPE_CHECKING:
     from discreet.mechanisms.statistics.noisy_tables import NoisyCells
     from discreet.models.count_model import CountModel
     from discreet.posteriors.draws import Draws
-    from discreet.sampling.source import Source
+    from discreet.posteriors.tables import TablePosterior
 
 READINGS = ("noise_aware", "naive")
 
@@ -20,17 +21,18 @@ M = TypeVar("M", bound="CountModel")
 
 def cell_posterior(
     cells: NoisyCells, *, model: CountModel | None = None, reading: str = "noise_aware"
-) -> Any:  # noqa: ANN401
+) -> TablePosterior:
     """Read noisy counts, also under another prior over the same tables; the same each time."""
     prior = cells.model if model is None else refitted(model, cells)
     return _read(cells, prior, known_reading(reading))
 
 
-def drawn_posterior(draws: Draws) -> Any:  # noqa: ANN401
-    """Read posterior draws as what the model makes of them; draws of a family are their own reading."""
+def drawn_posterior(draws: Draws) -> DrawnPosterior:
+    """Read posterior draws as what the model makes of them."""
     row = ROWS.get(draws.model.name)
     read = None if row is None else row.load("reader", draws.kind)
-    return draws if read is None else read(draws, draws.model)
+    found: DrawnPosterior = DrawnPosterior(draws) if read is None else read(draws, draws.model)
+    return found
 
 
 def known_reading(reading: str) -> str:
@@ -53,14 +55,6 @@ def refitted(model: M, cells: NoisyCells) -> M:
 
 
 @lru_cache(maxsize=8)
-def _read(cells: NoisyCells, model: CountModel, reading: str) -> Any:  # noqa: ANN401
-    return row_of(model).load("reader", cells.kind)(cells, model, reading)
-
-
-def named_draws(posterior: Any, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
-    """Draws by name, the chain first: those that were kept, or fresh ones as one chain."""
-    kept = row_of(posterior.model).load("reader", "chains")
-    if kept is not None:
-        found: dict[str, Any] = kept(posterior, draws)
-        return found
-    return {name: values[None] for name, values in posterior.sample(draws, source).items()}
+def _read(cells: NoisyCells, model: CountModel, reading: str) -> TablePosterior:
+    found: TablePosterior = row_of(model).load("reader", cells.kind)(cells, model, reading)
+    return found

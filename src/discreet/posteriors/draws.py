@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -46,37 +46,9 @@ class Draws:
     def size(self) -> int:
         return len(self.values)
 
-    def sample(self, size: int | None = None) -> Floats:
-        """Return the first `size` released draws, or all; a further draw would be a further release."""
-        wanted = self.size if size is None else size
-        if not 0 <= wanted <= self.size:
-            raise OnlyDraws(
-                f"this release holds {self._count}, and {size} were asked for: each further draw reads the "
-                "data again and costs again; NoisyStatistics pays once and then samples freely"
-            )
-        return np.asarray(self.values, dtype=np.float64)[:wanted]
-
-    def mean(self) -> Any:  # noqa: ANN401 - a number or a vector, as θ is
-        """Average of what was released; an estimate of the posterior mean, exact for no data set."""
-        average = self.sample().mean(axis=0)
-        return float(average) if average.ndim == 0 else average
-
-    def interval(self, level: float) -> NoReturn:
-        self._refuse(f"the {level:g} interval")
-
-    def variance(self) -> NoReturn:
-        self._refuse("the variance")
-
-    @property
-    def _count(self) -> str:
-        return "one draw" if self.size == 1 else f"{self.size} draws"
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise OnlyDraws(
-            f"{what} of the posterior was not released, only {self._count} of it: the posterior itself is as "
-            "private as the data. Intervals need mechanism='noisy_statistics', which pays once and is then "
-            "read freely"
-        )
+    def sample(self) -> Floats:
+        """Return the released draws; a further one would be a further release."""
+        return np.asarray(self.values, dtype=np.float64)
 
 
 ReleasedValue = NoisyRelease | NoisyCells | NoisyMoments | PerturbedFit | Draws

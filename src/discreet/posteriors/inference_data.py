@@ -12,10 +12,9 @@ import numpy as np
 
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.posteriors.counts_read import named_draws
-from discreet.posteriors.draws import Draws
+from discreet.posteriors.drawn import DrawnPosterior
 from discreet.posteriors.named_parameters import named
-from discreet.posteriors.regression.coefficients import CoefficientDraws, NormalCoefficients
+from discreet.posteriors.regression.coefficients import NormalCoefficients
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.families.family import Family, Floats
+    from discreet.posteriors.posterior import Posterior
+    from discreet.posteriors.tables import TablePosterior
     from discreet.sampling.source import Source
 
 # Draws of a posterior that is public already need no secret bits: a seed makes the file reproducible.
@@ -30,14 +31,14 @@ PUBLIC_SEED = 20250101
 
 
 def inference_data(
-    posterior: Any,  # noqa: ANN401 - a Family, Draws, or what a model of counts is read as
+    posterior: Posterior,
     prior: Family | CountModel | GeneralizedLinear,
     *,
     draws: int = 1000,
     source: Source | None = None,
     facts: Mapping[str, str] | None = None,
 ) -> Any:  # noqa: ANN401 - arviz.InferenceData
-    """Make the groups `posterior` (one chain; Draws give only what they hold) and `prior`, with `facts`."""
+    """Make the groups `posterior` (one chain; released draws as they are) and `prior`, with `facts`."""
     bits = source or SeededSource(PUBLIC_SEED)
     made = _arviz().from_dict(**_groups(prior, posterior, draws, bits))
     for name in made.groups():
@@ -47,55 +48,49 @@ def inference_data(
 
 
 @singledispatch
-def _groups(prior: Any, posterior: Any, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
+def _groups(prior: Any, posterior: Posterior, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
     """Variables by name, the chain first, in groups."""
-    thetas = {"posterior": _thetas(posterior, draws, source), "prior": prior.sample(draws, source)}
+    theta = _drawn(posterior, draws, source)
+    before = prior.sample(draws, source)
     return {
-        group: {name: values[None] for name, values in named(prior, theta).items()}
-        for group, theta in thetas.items()
+        group: {name: values[None] for name, values in named(prior, held).items()}
+        for group, held in (("posterior", theta.reshape(len(theta), *before.shape[1:])), ("prior", before))
     }
 
 
 @_groups.register(CountModel)
-def _groups_count_model(prior: CountModel, posterior: Any, draws: int, source: Source) -> dict[str, Any]:  # noqa: ANN401
+def _groups_count_model(
+    prior: CountModel, posterior: TablePosterior, draws: int, source: Source
+) -> dict[str, Any]:
     """Take the prior as a group where the posterior can be had without data."""
     del prior
-    groups = {"posterior": named_draws(posterior, draws, source)}
-    without = getattr(posterior, "prior", None)
-    return groups | ({"prior": named_draws(without(), draws, source)} if callable(without) else {})
+    groups = {"posterior": posterior.by_chain(_held(posterior, draws), source)}
+    without = posterior.prior()
+    return groups | ({} if without is None else {"prior": without.by_chain(draws, source)})
 
 
 @_groups.register(GeneralizedLinear)
 def _groups_generalized_linear(
-    prior: GeneralizedLinear,
-    posterior: Any,  # noqa: ANN401
-    draws: int,
-    source: Source,
+    prior: GeneralizedLinear, posterior: Posterior, draws: int, source: Source
 ) -> dict[str, Any]:
     """Take the weights as one variable, by the name of each."""
     d = prior.dimension
     before = NormalCoefficients(prior, np.zeros(d), np.eye(d) / float(prior.strength))
     return {
-        "posterior": {"weights": _thetas(posterior, draws, source)[None]},
-        "prior": {"weights": before.sample(draws, source)[None]},
+        "posterior": {"weights": _drawn(posterior, draws, source)[None]},
+        "prior": {"weights": before.flat_sample(draws, source)[None]},
         "coords": {"weight": list(prior.names)},
         "dims": {"weights": ["weight"]},
     }
 
 
-@singledispatch
-def _thetas(posterior: Any, draws: int, source: Source) -> Floats:  # noqa: ANN401 - Family or Draws
-    drawn: Floats = posterior.sample(draws, source)
-    return drawn
+def _held(posterior: Posterior, draws: int) -> int:
+    """Return how many draws can be had: of released ones no more than there are."""
+    return posterior.size if isinstance(posterior, DrawnPosterior) else draws
 
 
-@_thetas.register(Draws)
-@_thetas.register(CoefficientDraws)
-def _thetas_draws_or_coefficient_draws(
-    posterior: Draws | CoefficientDraws, draws: int, source: Source
-) -> Floats:
-    del draws, source
-    return posterior.sample()
+def _drawn(posterior: Posterior, draws: int, source: Source) -> Floats:
+    return posterior.flat_sample(_held(posterior, draws), source)
 
 
 def in_bytes(data: Any) -> bytes:  # noqa: ANN401

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.families.family import Family
     from discreet.models.count_model import CountModel
     from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.posteriors.posterior import Posterior
 
 DRAWN = "draws"  # the one reading of a release of posterior draws
 
@@ -34,7 +35,7 @@ def posterior(
     model: Any | None = None,  # noqa: ANN401 - a prior of the kind that was released
     reading: str = DEFAULT_READING,
     **options: Any,  # noqa: ANN401 - the reading's own
-) -> Any:  # noqa: ANN401
+) -> Posterior:
     """Read a released value under a prior; `reading` names one of noisy_release.READINGS."""
     del model, reading, options
     raise TypeError(f"no posterior is known for a released {type(value).__name__}")
@@ -47,8 +48,8 @@ def _posterior_noisy_release(
     model: Family | None = None,
     reading: str = DEFAULT_READING,
     **options: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
-    return value.posterior(model=model, reading=reading, **options)
+) -> Posterior:
+    return value.read(model=model, reading=reading, **options)
 
 
 @posterior.register(NoisyCells)
@@ -58,7 +59,7 @@ def _posterior_noisy_cells(
     model: CountModel | None = None,
     reading: str = DEFAULT_READING,
     **options: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+) -> Posterior:
     _refuse(options)
     return cell_posterior(value, model=model, reading=reading)
 
@@ -71,11 +72,12 @@ def _posterior_perturbed_fit_or_noisy_moments(
     model: GeneralizedLinear | None = None,
     reading: str = DEFAULT_READING,
     **options: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+) -> Posterior:
     """Read a regression, also under another guess of ‖w‖."""
     read: Any = row_of(value.model).load("reader", value.kind)
     asked = value if model is None else replace(value, model=_refitted(model, value.model))
-    return read(asked, reading=reading, **options)
+    found: Posterior = read(asked, reading=reading, **options)
+    return found
 
 
 def _refitted(model: GeneralizedLinear, released: GeneralizedLinear) -> GeneralizedLinear:
@@ -94,7 +96,7 @@ def _posterior_draws(
     model: Family | None = None,
     reading: str = DEFAULT_READING,
     **options: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+) -> Posterior:
     _refuse(options)
     if model is not None or reading not in {DEFAULT_READING, DRAWN}:
         raise ValueError(

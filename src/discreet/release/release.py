@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
 from discreet.posteriors.inference_data import PUBLIC_SEED
+from discreet.posteriors.labels import Labels
 from discreet.posteriors.read import posterior, reading_of
 from discreet.release.certificate import certificate, in_words
 from discreet.release.folder import (
@@ -23,11 +24,17 @@ from discreet.sampling.source import SeededSource
 from discreet.shown import visible
 
 if TYPE_CHECKING:
+    import xarray as xr
+
+    from discreet.families.family import Family
     from discreet.mechanisms.regression.noisy_moments import NoisyMoments
     from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
     from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
     from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+    from discreet.models.count_model import CountModel
+    from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.posteriors.draws import Draws
+    from discreet.posteriors.posterior import Posterior
     from discreet.privacy.guarantee import Guarantee, Relation
     from discreet.release.receipt import Receipt
     from discreet.report import LedgerView
@@ -76,9 +83,14 @@ class Release:
     # ── reading ─────────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
-    def posterior(self) -> Any:  # noqa: ANN401 - NoiseAware, a model's posterior, or Draws
+    def posterior(self) -> Posterior:
         """The noise-aware posterior, or the draws that were released; `reading` says which. Computed once."""
-        return posterior(self.value)
+        return posterior(self.value).labelled(self.labels)
+
+    @property
+    def labels(self) -> Labels:
+        """What columns and their levels are called, by the public schema."""
+        return Labels(self.columns, self.schema)
 
     @property
     def reading(self) -> str:
@@ -88,17 +100,18 @@ class Release:
     def read(
         self,
         *,
-        model: Any | None = None,  # noqa: ANN401 - a prior of the same kind
+        model: Family | CountModel | GeneralizedLinear | None = None,
         reading: str | None = None,
         **options: Any,  # noqa: ANN401 - the reading's own, such as design= or plan=
-    ) -> Any:  # noqa: ANN401
+    ) -> Posterior:
         """Read again, under another prior of the same family and bounds or in another named way; free.
 
-        reading="naive" takes the noisy statistic for the exact one, and gives a member of the family.
+        reading="naive" takes the noisy statistic for the exact one.
         """
-        return posterior(self.value, model=model, reading=reading or self.reading, **options)
+        found = posterior(self.value, model=model, reading=reading or self.reading, **options)
+        return found.labelled(self.labels)
 
-    def public_draws(self, size: int) -> Any:  # noqa: ANN401 - an array of θ
+    def public_draws(self, size: int) -> xr.DataArray:
         """`size` draws of the posterior from a fixed seed: what is public already needs no secret bits."""
         return self.posterior.sample(size, SeededSource(PUBLIC_SEED))
 

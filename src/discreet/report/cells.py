@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import prod
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast, final
 
 import numpy as np
 
 from discreet.catalogue import row_of
-from discreet.report.drawn.shares import LEVEL, Shares, levels_of, numbers, strips
+from discreet.posteriors.counts.naive_bayes import NaiveBayesPosterior
+from discreet.posteriors.draws import OnlyDraws
+from discreet.posteriors.tables import split
+from discreet.report.drawn.shares import LEVEL, Shares, numbers, strips
 from discreet.report.markup import Html, joined, paragraphs, table
 from discreet.report.numbers import NONE, decimals, shown, whole
 from discreet.report.subject import Subject, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from discreet.families.family import Floats
     from discreet.models.bayes_net import BayesianNetwork
     from discreet.models.hidden_markov import HiddenMarkov
     from discreet.models.mixture import Mixture
     from discreet.models.naive_bayes import NaiveBayes
+    from discreet.posteriors.posterior import Posterior
+    from discreet.posteriors.tables import Table, TablePosterior
     from discreet.release.release import Release
 
 MOST_TABLES = 24
@@ -34,7 +36,7 @@ READ = {
         "The noisy counts are read here as if they were exact, negative ones as zero. The intervals do not "
         "widen for the noise, and with few records they cover less often than they say."
     ),
-    "one draw": (
+    "draws": (
         "One draw of the posterior was released and nothing else: intervals would need the posterior, which "
         "stays as private as the data. Noisy counts are paid for once and then read freely."
     ),
@@ -79,14 +81,14 @@ class CellFindings:
         return joined([first, *drawn, _left_out(len(self.tables) - MOST_TABLES)])
 
     def intervals(self) -> Html:
-        posterior: Any = self.release.posterior
+        posterior = self.release.posterior
         said = [READ.get(posterior.reading, ""), *self._empty(posterior), *_noted(posterior)]
         made = (numbers(one) for one in self.tables[:MOST_TABLES])
         return joined([paragraphs(*filter(None, said)), *made])
 
-    def _empty(self, posterior: Any) -> list[str]:  # noqa: ANN401
+    def _empty(self, posterior: Posterior) -> list[str]:
         """Say how many cells have probably no record in them: they are allowed, and the prior fills them."""
-        if not hasattr(posterior, "empty"):
+        if not isinstance(posterior, NaiveBayesPosterior):
             return []
         odds = np.concatenate([np.ravel(p) for p in posterior.empty().values()])
         few = int((odds > 0.5).sum())
@@ -105,51 +107,36 @@ class CellFindings:
 # ── names ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _noted(posterior: Any) -> list[str]:  # noqa: ANN401
+def _noted(posterior: Posterior) -> list[str]:
     """Repeat what the fit says of itself, as sentences."""
-    return [f"{note[0].upper()}{note[1:]}." for note in getattr(posterior, "cautions", ())]
+    return [f"{note[0].upper()}{note[1:]}." for note in posterior.cautions]
 
 
 def _tables(release: Release) -> tuple[Shares, ...]:
     """One table for each of the model's, by the name its posterior gives it."""
-    posterior, axes = release.posterior, {cells.name: cells.columns for cells in release.model.cells}
-    intervals = _intervals(posterior)
-    return tuple(
-        _shares(release, name, axes.get(name, (name,)), mean, intervals[name])
-        for name, mean in posterior.mean().items()
-    )
+    posterior = cast("TablePosterior", release.posterior)
+    layout = posterior.layout()
+    means, ends = split(layout, posterior.flat_mean()), split(layout, _intervals(posterior), axis=0)
+    return tuple(_shares(*each) for each in zip(layout, means, ends, strict=True))
 
 
 def mixture_tables(release: Release) -> tuple[Shares, ...]:
     """Weights of the classes, then each feature within each class, as the likeliest group of chains says."""
-    size_of, best = release.model.size_of, release.posterior.best.pooled()
-    means, intervals = best.mean(), best.interval(LEVEL)
-    classes = tuple(f"class {k + 1}" for k in range(release.model.components))
-    tables = [Shares("weight", ("",), classes, means["weights"], intervals["weights"])]
-    for name, size in size_of.items():
-        levels = levels_of(release, name, size)
-        tables.append(Shares(name, classes, levels, means[name][0], intervals[name][0]))
-    return tuple(tables)
+    weights, *features = _tables(release)
+    return replace(weights, name="weight"), *features
 
 
-def _intervals(posterior: Any) -> dict[str, Floats]:  # noqa: ANN401
+def _intervals(posterior: TablePosterior) -> Floats:
     try:
-        found: dict[str, Floats] = posterior.interval(LEVEL)
-    except ValueError:  # OnlyDraws: no interval was released
-        return {name: np.full((*mean.shape, 2), np.nan) for name, mean in posterior.mean().items()}
-    return found
+        return posterior.flat_interval(LEVEL)
+    except OnlyDraws:
+        return np.full((len(posterior.names), 2), np.nan)
 
 
-def _shares(release: Release, name: str, columns: Sequence[str], mean: Floats, interval: Floats) -> Shares:
-    size_of = release.model.size_of
-    *by, last = (levels_of(release, column, size_of[column]) for column in columns)
-    groups = [
-        ", ".join(f"{column} = {levels[i]}" for column, levels, i in zip(columns, by, place, strict=False))
-        for place in np.ndindex(*(len(levels) for levels in by))
-    ]
-    count = prod(len(levels) for levels in by)
-    shape = (count, len(last))
-    return Shares(name, tuple(groups), last, mean.reshape(shape), interval.reshape(*shape, 2))
+def _shares(table: Table, mean: Floats, interval: Floats) -> Shares:
+    groups, levels = table.rows, table.axes[-1].levels
+    shape = (len(groups), len(levels))
+    return Shares(table.name, groups, levels, mean.reshape(shape), interval.reshape(*shape, 2))
 
 
 def states_title(model: HiddenMarkov) -> str:
@@ -182,7 +169,7 @@ def _left_out(count: int) -> Html:
 
 def information(release: Release) -> Html:
     """How much each column says about the label: I(y; x_d) in bits, over draws of the posterior."""
-    label, posterior = release.model.label, release.posterior
+    label, posterior = release.model.label, cast("NaiveBayesPosterior", release.posterior)
     rows = sorted(
         ((feature, *bits) for feature, bits in posterior.information(LEVEL).items()), key=lambda row: -row[1]
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 from scipy.special import ndtri
@@ -16,6 +16,7 @@ from discreet.report.summary import LEVEL, Summary, released_draws
 
 if TYPE_CHECKING:
     from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.posteriors.regression.coefficients import Coefficients
     from discreet.release.release import Release
 
 MOST_WEIGHTS, MOST_BARS = 24, 10
@@ -54,7 +55,7 @@ class CoefficientFindings:
     @classmethod
     def of(cls, release: Release) -> CoefficientFindings:
         model: GeneralizedLinear = release.model
-        mean = np.asarray(release.posterior.mean())
+        mean = release.posterior.flat_mean()
         largest = np.argsort(-np.abs(mean), kind="stable")[:MOST_WEIGHTS]
         order = tuple(int(i) for i in largest[np.argsort(-mean[largest], kind="stable")])
         group = Group(
@@ -89,7 +90,7 @@ class CoefficientFindings:
 
     def headline(self) -> str:
         """Say the largest weight in one sentence."""
-        group, mean = self.subject.groups[0], np.asarray(self.release.posterior.mean())[list(self.order)]
+        group, mean = self.subject.groups[0], self.release.posterior.flat_mean()[list(self.order)]
         named = [i for i, place in enumerate(self.order) if place < len(self.model.design)]
         top = max(named, key=lambda i: abs(mean[i]))
         after = self.posterior
@@ -124,7 +125,7 @@ class CoefficientFindings:
 
     def _table(self) -> Html:
         group, after, before = self.subject.groups[0], self.posterior, self.prior
-        mean = np.asarray(self.release.posterior.mean())[list(self.order)]
+        mean = self.release.posterior.flat_mean()[list(self.order)]
         places = places_for((before if after is None else after).widths)
         heads: tuple[str, ...] = ("", "released", "prior from", "prior to")
         caption, ends = f"Released, and the prior's 90 % intervals: {group.axis}", before.interval
@@ -144,9 +145,9 @@ class CoefficientFindings:
 
     def next_record(self) -> Html:
         """E[y | x] where one feature is 1 and all others are 0, for the features that matter most."""
-        predict, d = self.release.posterior.probability, len(self.model.design)
+        predict, d = cast("Coefficients", self.release.posterior).probability, len(self.model.design)
         chosen = [i for i in self.order if i < d]
-        mean = np.asarray(self.release.posterior.mean())
+        mean = self.release.posterior.flat_mean()
         largest = set(sorted(chosen, key=lambda i: -abs(mean[i]))[:MOST_BARS])
         kept = [i for i in chosen if i in largest]
         base, each = float(predict(np.zeros((1, d)))[0]), predict(np.eye(d)[kept])

@@ -109,12 +109,14 @@ class Findings:
         deviation = noise_deviation(self.release)
         said = [f"The noise on each released number has a standard deviation of {deviation:.4g}."]
         if self.scalar:
-            group, (low, high) = self.subject.groups[0], self.release.read(reading="naive").interval(LEVEL)
+            group, (low, high) = (
+                self.subject.groups[0],
+                self.release.read(reading="naive").flat_interval(LEVEL)[0],
+            )
             places = places_for(self.posterior.widths)
             ends = (shown(float(end), places, percent=group.percent) for end in (low, high))
             said.append(f"Read as if it were exact, it would give {' to '.join(ends)}, and cover too rarely.")
-        own = getattr(self.release.posterior, "cautions", ())  # a family's member, read naively, has none
-        return joined([paragraphs(" ".join(said)), cautions(*own)])
+        return joined([paragraphs(" ".join(said)), cautions(*self.release.posterior.cautions)])
 
     def next_record(self) -> Html | None:
         return predictive(self.release, self.subject, self.release.posterior)
@@ -195,7 +197,7 @@ def _levels_table(prior: Family, posterior: Any, group: Group) -> Html:  # noqa:
         (f"{100 * level:g} %", *(say(end) for law in laws for end in np.ravel(law.interval(level))))
         for level in LEVELS
     ]
-    means = [text for law in laws for text in (say(law.mean()), "")]
+    means = [text for law in laws for text in (say(np.ravel(law.mean())[0]), "")]
     heads = ("level", "from", "to", "prior from", "prior to")
     return table(f"Intervals of the {group.axis}; first the means", heads, [("mean", *means), *rows])
 

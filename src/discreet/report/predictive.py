@@ -55,7 +55,7 @@ def true_or_false(release: Release, subject: Subject, posterior: Any) -> Html:  
 
 def categories(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
     (group,) = subject.groups
-    shares = np.asarray(posterior.mean(), dtype=np.float64)
+    shares = posterior.flat_mean()
     trials = getattr(release.model, "trials", None)
     best = group.labels[int(shares.argmax())]
     said = (
@@ -169,10 +169,12 @@ def _density(where: Callable[[Any], tuple[float, float, bool]]) -> Predictive:
     return lambda release, _, posterior: _drawn(release, posterior, *where(posterior))
 
 
-waiting_density = _density(lambda law: (0.0, 1 / law.mean(), True))
-normal_density = _density(lambda law: (law.mean(), (float(law.prior.noise) + law.variance()) ** 0.5, False))
+waiting_density = _density(lambda law: (0.0, 1 / law.flat_mean()[0], True))
+normal_density = _density(
+    lambda law: (law.flat_mean()[0], (float(law.prior.noise) + law.flat_variance()[0]) ** 0.5, False)
+)
 student_density = _density(
-    lambda law: (float(law.mean()[0]), float(law.mean()[1] + law.variance()[0]) ** 0.5, False)
+    lambda law: (law.flat_mean()[0], (law.flat_mean()[1] + law.flat_variance()[0]) ** 0.5, False)
 )
 
 
@@ -196,7 +198,7 @@ def each_column(release: Release, subject: Subject, posterior: Any) -> Html:  # 
     labels = subject.groups[0].labels
     d, rows = len(labels), []
     diagonal = d + np.cumsum([0, *range(d, 1, -1)])  # of the packed upper triangle
-    theta = release.public_draws(DRAWS)
+    theta = release.public_draws(DRAWS).values
     for i, label in enumerate(labels):
         middle, spread = theta[:, i], np.sqrt(theta[:, diagonal[i]])
         ends = [_mixed_quantile(middle, spread, q) for q in (0.5, TAIL, 1 - TAIL)]
@@ -213,7 +215,7 @@ def _mixed_quantile(middle: Floats, spread: Floats, q: float) -> float:
 
 def given_features(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
     """y|x, θ ~ N(xᵀw, σ²)."""
-    group, means = subject.groups[0], np.asarray(posterior.mean())
+    group, means = subject.groups[0], posterior.flat_mean()
     weights, spread = means[:-1], float(means[-1]) ** 0.5
     response = quoted(release.columns[-1]) if release.columns else "the response"
     signed = zip(weights[:6], group.labels[:6], strict=True)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from discreet.report.drawn.shares import LEVEL, Shares, levels_of
+from discreet.report.drawn.shares import LEVEL, Shares
 from discreet.report.drawn.svg import cut_to_room, line, pixels, responsive, words
 from discreet.report.markup import Html, element, joined
 from discreet.report.numbers import whole
 from discreet.report.subject import quoted
 
 if TYPE_CHECKING:
+    from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
     from discreet.release.release import Release
 
 MOST_CHAINS = 40
@@ -21,11 +22,11 @@ ROW = 22.0
 
 def emissions(release: Release) -> tuple[Shares, ...]:
     """Each feature within each state, then the next state given the last, as the likeliest chains say."""
-    model, best = release.model, release.posterior.best.pooled()
+    model, best = release.model, _posterior(release).best.pooled()
     names = _names(model)
     means, intervals = best.emissions(), best.emission_intervals(LEVEL)
     tables = [
-        Shares(x, names, levels_of(release, x, model.size_of[x]), means[x][0], intervals[x][0])
+        Shares(x, names, release.labels.levels(x, model.size_of[x]), means[x][0], intervals[x][0])
         for x in model.features
     ]
     moves = best.transitions[0, :, :-1]
@@ -34,15 +35,19 @@ def emissions(release: Release) -> tuple[Shares, ...]:
     return (*tables, Shares("next state", given, names, moves.mean(axis=0), np.moveaxis(ends, 0, -1)))
 
 
+def _posterior(release: Release) -> HiddenMarkovPosterior:
+    return cast("HiddenMarkovPosterior", release.posterior)
+
+
 def _names(model: Any) -> tuple[str, ...]:  # noqa: ANN401
     return tuple(f"state {k + 1}" for k in range(model.states))
 
 
 def states(release: Release) -> Html:
     """Draw the likeliest state of each chain (a row) at each step, paler where it is less sure."""
-    model, posterior = release.model, release.posterior
+    model, posterior = release.model, _posterior(release)
     shares = posterior.best.pooled().assignments()[0]  # (chains, steps, states)
-    rows = levels_of(release, model.chain, model.chains)[:MOST_CHAINS]
+    rows = release.labels.levels(model.chain, model.chains)[:MOST_CHAINS]
 
     def draw(width: int) -> tuple[float, Html]:
         left = 150.0 if width > 400 else 92.0
@@ -91,7 +96,7 @@ def _mark(x: float, top: float, width: float, shares: Any) -> Html:  # noqa: ANN
     )
 
 
-def _agreement(posterior: Any) -> str:  # noqa: ANN401
+def _agreement(posterior: HiddenMarkovPosterior) -> str:
     count = len(posterior.z)
     if posterior.agreed:
         return f"{whole(count)} runs from different starts agree."

@@ -10,11 +10,9 @@ import numpy as np
 from discreet.catalogue import ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from discreet.release.release import Release
-
-UNKNOWN = "(unknown)"  # where a schema sends undeclared categories
 
 
 @final
@@ -98,7 +96,7 @@ exponential = _one("At what rate does {} end?", "The rate of {}, one over its av
 # --- several numbers ------------
 def categories(release: Release) -> Subject:
     name = _columns(release)
-    labels = _levels(release)
+    labels = release.labels.axis(_dimension(release), "category")
     group = Group(
         f"Among the values of {name}, the share of", f"share of {name}", labels, percent=True, ranked=True
     )
@@ -165,12 +163,3 @@ def _dimension(release: Release) -> int:
 
 def _numbered(what: str, count: int) -> tuple[str, ...]:
     return tuple(f"{what} {i + 1}" for i in range(count))
-
-
-def _levels(release: Release) -> tuple[str, ...]:
-    """Read the categories of the one column off the schema, or number them where it does not say."""
-    d = _dimension(release)
-    declared = release.schema.get("columns", {}).get(release.columns[0], {}) if release.columns else {}
-    levels: Sequence[object] = declared.get("levels", ())
-    whole = [*levels, *([] if declared.get("unknown") is not None else [UNKNOWN])]
-    return tuple(map(str, whole)) if len(whole) == d else _numbered("category", d)

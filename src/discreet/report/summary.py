@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats
+    from discreet.posteriors.drawn import DrawnPosterior
     from discreet.release.release import Release
     from discreet.report.subject import Group
 
@@ -49,8 +50,7 @@ def released_draws(release: Release) -> Floats | None:
     """Return θ₁, …, θ_q as rows, where draws are all that was released."""
     if release.reading != DRAWN:
         return None
-    drawn = np.asarray(release.posterior.sample(), dtype=np.float64)
-    return drawn.reshape(drawn.shape[0], -1)
+    return cast("DrawnPosterior", release.posterior).held
 
 
 def shown_first(group: Group, sizes: Floats, most: int) -> list[int]:

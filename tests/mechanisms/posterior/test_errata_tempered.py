@@ -114,7 +114,7 @@ def test_erratum_13_theorem_4_likewise_for_the_noisy_posterior():
     p, n = 0.3, 10**6
     mechanism = NoisyStatistics(UNIFORM, n=n, scale=10)
     rng, source = np.random.default_rng(6), SeededSource(6)
-    posteriors = [mechanism.release([k], source).posterior(reading="naive") for k in rng.binomial(n, p, 1500)]
+    posteriors = [mechanism.release([k], source).read(reading="naive").law for k in rng.binomial(n, p, 1500)]
     means, variances = np.array([(q.mean(), q.variance()) for q in posteriors]).T
     fisher = p * (1 - p)
     assert n * variances.mean() / fisher == pytest.approx(1, rel=1e-3)

@@ -72,7 +72,7 @@ def test_a_result_says_that_rows_were_clipped_where_many_were(radius, epsilon):
     made = NoisyStatistics.calibrate(
         model, n=len(x), target=dc.ApproxDP(epsilon, 1e-5), noise="gaussian"
     ).release(model.statistic(rows), SeededSource(1))
-    said = made.posterior(reading="noise_aware").cautions
+    said = made.read(reading="noise_aware").cautions
     assert np.mean(np.linalg.norm(rows, axis=1) > radius) == pytest.approx(0.4 * (radius == 1), abs=0.15)
     assert any("beyond the radius 1 and were clipped" in words for words in said) == (radius == 1)
     assert radius == 1 or not said
@@ -85,11 +85,11 @@ def test_without_noise_it_is_the_conjugate_posterior():
     release = NoisyStatistics(model, n=2000, noise="gaussian", scale=2.0**10).release(
         model.statistic(rows), SeededSource(1)
     )
-    aware, exact = release.posterior(law="normal"), release.posterior(reading="naive")
-    spread = np.sqrt(exact.variance())
+    aware, exact = release.read(law="normal"), release.read(reading="naive")
+    spread = exact.sd()
     # 4000 draws: a mean errs by 0.016 deviations, a deviation by 1.1 %; five of these, and σ² on its grid
     assert (np.abs(aware.mean() - exact.mean()) < 0.1 * spread).all()
-    assert np.sqrt(aware.variance()) == pytest.approx(spread, rel=0.08)
+    assert aware.sd().values == pytest.approx(spread.values, rel=0.08)
 
 
 @pytest.mark.parametrize("d", [1, 3])
@@ -171,7 +171,7 @@ def test_ranks_are_uniform_where_the_naive_reading_covers_little(n, epsilon, pri
         release = seen(made, rows, rng)
         found = read_normal(model, Observed.of(release, model), SeededSource(i), swarms=1, size=300)
         ranks.append((found.draws[0] < truth).mean(axis=0))
-        low, high = release.posterior(reading="naive").interval(0.9).T
+        low, high = release.read(reading="naive").interval(0.9).T
         naive.append((low < truth) & (truth < high))
     ranks = np.array(ranks)
     room = 4.5 * np.sqrt(0.09 / 40)
@@ -186,7 +186,7 @@ def test_only_noise_leaves_the_prior_and_nothing_blows_up(n):
     release = NoisyStatistics.calibrate(model, n=n, target=dc.ApproxDP(0.01, 1e-6), noise="gaussian").release(
         np.zeros(36, np.int64), SeededSource(n)
     )
-    found, prior = release.posterior(law="normal"), model
+    found, prior = release.read(law="normal"), model
     assert (np.abs(found.mean()[:-1]) < 3 * np.sqrt(prior.variance()[:-1])).all()
     assert np.isfinite(found.interval(0.9)).all()
     assert found.mean()[-1] < 10
@@ -200,7 +200,7 @@ def test_more_columns_than_rows_and_a_private_number_of_rows():
     release = NoisyStatistics.calibrate(model, target=target, noise="gaussian").release(
         model.statistic(rows), SeededSource(2), count=6
     )
-    found = release.posterior()
+    found = release.posterior
     assert found.diagnostics.method == METHOD
     assert found.size.shape == (2, 1000)
     assert np.isfinite(found.interval(0.9)).all()

@@ -165,7 +165,7 @@ def test_every_family_releases_and_reads_under_every_noise(model, noise, relatio
     release = mechanism.release(model.statistic(data), SeededSource(5), **count)
     assert release.seeded
     assert release.guarantee == mechanism.guarantee
-    assert type(release.posterior(reading="naive")) is type(model)
+    assert type(release.read(reading="naive").law) is type(model)
     assert all(float(x).is_integer() for x in release.noisy) or not noise.startswith("discrete")
 
 
@@ -183,28 +183,28 @@ def test_release_is_frozen_and_says_if_it_was_seeded():
 def test_naive_posterior_is_exact_after_projection(noisy):
     release = replace(NoisyStatistics(COIN, n=50, scale=9).release([20], SeededSource(1)), noisy=(noisy,))
     read = min(max(noisy, 0), 50)
-    naive = release.posterior(reading="naive")
+    naive = release.read(reading="naive").law
     assert (naive.alpha, naive.beta) == (2 + read, 3 + 50 - read)
     if read == noisy:
-        assert release.posterior(reading="naive", project=False) == naive
+        assert release.read(reading="naive", project=False).law == naive
     else:
         with pytest.raises(ValueError, match="beyond"):
-            release.posterior(reading="naive", project=False)
+            release.read(reading="naive", project=False)
 
 
 def test_one_release_serves_other_priors():
     release = NoisyStatistics(COIN, n=50, scale=2).release([20], SeededSource(1))
-    other = release.posterior(model=BetaBernoulli(Fraction(1, 2), 7), reading="naive")
-    assert other.alpha - Fraction(1, 2) == release.posterior(reading="naive").alpha - 2
+    other = release.read(model=BetaBernoulli(Fraction(1, 2), 7), reading="naive").law
+    assert other.alpha - Fraction(1, 2) == release.read(reading="naive").law.alpha - 2
     for stranger in (DIE, BetaBernoulli(1, 1, grid=Fraction(1, 8))):
         with pytest.raises(ValueError, match="same bounds"):
-            release.posterior(model=stranger)
+            release.read(model=stranger)
 
 
 def test_both_counts_are_clipped_one_by_one():
     mechanism = NoisyStatistics(COIN, n=10, scale=20, noise_both_counts=True)
     release = replace(mechanism.release([3], SeededSource(1)), noisy=(7, -4))
-    naive = release.posterior(reading="naive")
+    naive = release.read(reading="naive").law
     assert (naive.alpha, naive.beta) == (9, 3)
 
 
@@ -212,17 +212,17 @@ def test_private_n_is_read_from_the_release():
     mechanism = NoisyStatistics(DIE, scale=2, relation=ADD_REMOVE)
     release = replace(mechanism.release([3, 4, 5], SeededSource(1), count=12), noisy=(5, -2, 4))
     assert release.n is None
-    assert release.posterior(reading="naive").alpha.tolist() == [6, 1, 5]
+    assert release.read(reading="naive").law.alpha.tolist() == [6, 1, 5]
 
 
 def test_readings_are_open(monkeypatch):
     """The seam: a later reading of the same release is one line in a registry."""
     release = NoisyStatistics(COIN, n=10, scale=2).release([3], SeededSource(1))
     monkeypatch.setitem(READINGS, "counted", lambda r, prior, project=True: (r.scale, prior.alpha, project))
-    assert release.posterior(reading="counted") == (2, 2, True)
-    assert release.posterior(reading="counted", project=False) == (2, 2, False)
+    assert release.read(reading="counted") == (2, 2, True)
+    assert release.read(reading="counted", project=False) == (2, 2, False)
     with pytest.raises(ValueError, match="naive"):
-        release.posterior(reading="wishful")
+        release.read(reading="wishful")
 
 
 def test_noise_has_the_claimed_law():

@@ -161,7 +161,7 @@ def simulated(rng, n, epsilon, relation=SUBSTITUTE):
 
 
 def covered(posterior, theta):
-    ends = posterior.interval(0.9)
+    ends = {name: table.values for name, table in posterior.tables(posterior.interval(0.9)).items()}
     hits = [(ends[x][..., 0] <= theta[x]) & (theta[x] <= ends[x][..., 1]) for x in theta]
     return np.concatenate([hit.ravel() for hit in hits])
 
@@ -190,10 +190,11 @@ def ranks(reading, rounds):
     found = []
     for i in range(rounds):
         theta, cells = simulated(rng, 60, 0.5)
-        drawn = nb.read(cells, MODEL, reading, draws=19).sample(19, SeededSource(i))
+        posterior = nb.read(cells, MODEL, reading, draws=19)
+        drawn = posterior.tables(posterior.sample(19, SeededSource(i)))
         true = theta["y"][0], theta["a"][0, 0], theta["b"][1, 1]
         sampled = drawn["y"][:, 0], drawn["a"][:, 0, 0], drawn["b"][:, 1, 1]
-        found.append([(s < t).sum() for s, t in zip(sampled, true, strict=True)])
+        found.append([(s.values < t).sum() for s, t in zip(sampled, true, strict=True)])
     return np.array(found)
 
 
@@ -226,20 +227,20 @@ def test_readings_have_the_same_shapes_and_say_which_they_are():
     for posterior, reading in ((ours, "noise_aware"), (naive, "naive")):
         assert posterior.reading == reading
         assert reading in repr(posterior)
-        assert posterior.mean()["y"].sum() == pytest.approx(1)
-        assert posterior.mean()["a"].sum(axis=1) == pytest.approx([1, 1])
-        assert posterior.interval(0.9)["a"].shape == (2, 3, 2)
-        assert posterior.sample(7, SeededSource(1))["b"].shape == (7, 2, 2)
-    wider = ours.variance()["a"] / naive.variance()["a"]
+        assert posterior.tables()["y"].values.sum() == pytest.approx(1)
+        assert posterior.tables()["a"].values.sum(axis=1) == pytest.approx([1, 1])
+        assert posterior.tables(posterior.interval(0.9))["a"].values.shape == (2, 3, 2)
+        assert posterior.tables(posterior.sample(7, SeededSource(1)))["b"].values.shape == (7, 2, 2)
+    wider = ours.tables(ours.variance())["a"].values / naive.tables(naive.variance())["a"].values
     assert (wider > 1.2).any()
-    assert naive.mean()["a"][0, 2] == pytest.approx(1 / 55)  # −3 was read as 0: (1 + 0)/(3 + 52)
-    assert cell_posterior(CELLS).mean()["a"] is not None
+    assert naive.tables()["a"].values[0, 2] == pytest.approx(1 / 55)  # −3 was read as 0: (1 + 0)/(3 + 52)
+    assert cell_posterior(CELLS).table("a") is not None
     assert cell_posterior(CELLS) is ours  # asked again, it is not computed again
 
 
 def test_another_prior_may_read_the_same_counts():
     flat = cell_posterior(CELLS, model=NaiveBayes("y", ("a", "b"), prior=50))
-    assert np.ptp(flat.mean()["a"]) < np.ptp(cell_posterior(CELLS).mean()["a"])
+    assert np.ptp(flat.tables()["a"].values) < np.ptp(cell_posterior(CELLS).tables()["a"].values)
     for wrong in (NaiveBayes("y", ("a",)), NaiveBayes("y", ("b", "a"))):
         with pytest.raises(ValueError, match="same"):
             cell_posterior(CELLS, model=wrong)
@@ -249,13 +250,15 @@ def test_another_prior_may_read_the_same_counts():
 
 def test_samples_have_the_moments_of_the_posterior():
     posterior = cell_posterior(CELLS)
-    drawn = posterior.sample(20_000, SeededSource(2))
-    for name, mean in posterior.mean().items():
-        error = np.sqrt(posterior.variance()[name] / 20_000)
-        assert (np.abs(drawn[name].mean(axis=0) - mean) < 5 * error).all()  # 12 numbers: chance 7e-6
-        assert drawn[name].var(axis=0) == pytest.approx(posterior.variance()[name], rel=0.1)
+    drawn, variances = (
+        posterior.tables(x) for x in (posterior.sample(20_000, SeededSource(2)), posterior.variance())
+    )
+    for name, mean in posterior.tables().items():
+        error = np.sqrt(variances[name] / 20_000)
+        assert (np.abs(drawn[name].mean("draw") - mean) < 5 * error).all()  # 12 numbers: chance 7e-6
+        assert drawn[name].var("draw").values == pytest.approx(variances[name].values, rel=0.1)
     without = posterior.prior()
-    assert without.mean()["a"] == pytest.approx(np.full((2, 3), 1 / 3))
+    assert without.tables()["a"].values == pytest.approx(np.full((2, 3), 1 / 3))
 
 
 def test_empty_cells_are_allowed_and_said():
@@ -264,7 +267,7 @@ def test_empty_cells_are_allowed_and_said():
     assert odds["a"][0, 2] > 0.1 > odds["a"][0, 0]
     nobody = NoisyCells(MODEL, np.full(10, -40), 1, "discrete_laplace", (4, 4), PureDP(1), seeded=False)
     posterior = cell_posterior(nobody)
-    assert np.isfinite(posterior.mean()["a"]).all()
+    assert np.isfinite(posterior.tables()["a"].values).all()
     assert posterior.empty()["a"].sum() == pytest.approx(5)  # one record: five of six cells
 
 
@@ -290,8 +293,8 @@ def test_the_predictive_normalises_and_averages_over_the_posterior(reading):
     assert np.exp(posterior.log_predictive(EVERYTHING)).sum() == pytest.approx(1, rel=1e-12)
     rows = EVERYTHING[:6, 1:]
     assert posterior.predict_proba(rows).sum(axis=1) == pytest.approx(np.ones(6))
-    drawn = posterior.sample(40_000, SeededSource(3))
-    each = drawn["y"][:, 1] * drawn["a"][:, 1, 2] * drawn["b"][:, 1, 0]
+    drawn = posterior.tables(posterior.sample(40_000, SeededSource(3)))
+    each = drawn["y"].values[:, 1] * drawn["a"].values[:, 1, 2] * drawn["b"].values[:, 1, 0]
     error = each.std() / np.sqrt(40_000)
     assert abs(each.mean() - np.exp(posterior.log_predictive([[1, 2, 0]])[0])) < 5 * error  # chance 6e-7
 

@@ -109,7 +109,7 @@ def test_an_unknown_reading_is_refused_by_name(kind, read):
 def dirichlet(cells):
     prior = DirichletCategorical(np.ones(cells))
     release = NoisyStatistics(prior, n=2 * cells, scale=2).release(np.full(cells, 2), SeededSource(1))
-    return release.posterior(draws=10)
+    return release.read(draws=10)
 
 
 def test_independent_draws_are_not_called_chains():

@@ -7,7 +7,7 @@ import discreet as dc
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
-from discreet.posteriors.hidden_markov.posterior import Disagreement
+from discreet.posteriors.answers import Disagreement
 from discreet.posteriors.mixture.posterior import MixturePosterior, matching
 from discreet.posteriors.mixture.read import exact, fit
 from discreet.posteriors.network.read import exact as network_exact
@@ -71,10 +71,10 @@ def test_one_component_is_a_product_of_dirichlets():
     table = data.reshape(2, 3, 2)
     margins = np.concatenate([table.sum(axis=(1, 2)), table.sum(axis=(0, 2)), table.sum(axis=(0, 1))])
     wanted = network_exact(margins, apart)
-    for name, values in posterior.pooled().mean().items():
+    for name, values in posterior.pooled().tables().items():
         if name != "weights":
-            error = (wanted.variance()[name] / 8000) ** 0.5
-            assert (np.abs(values[0, 0] - wanted.mean()[name]) < 5 * error).all()
+            error = (wanted.tables(wanted.variance())[name].values / 8000) ** 0.5
+            assert (np.abs(values.values[0] - wanted.table(name).values) < 5 * error).all()
     assert (posterior.weights == 1).all()
 
 
@@ -85,18 +85,19 @@ def test_two_classes_are_found_through_noise():
     assert posterior.reading == "noise_aware"
     assert posterior.agreed
     assert posterior.modes == ((posterior.modes[0]),)
-    order = np.argsort(-posterior.mean()["weights"][0])
+    order = np.argsort(-posterior.only([0]).table("weights").values)
     for c in range(3):  # every chain, under the same labels
-        assert posterior.mean()["weights"][c][order] == pytest.approx(WEIGHTS, abs=0.06)
-        assert posterior.mean()["b"][c][order] == pytest.approx(TABLES[1], abs=0.1)
-    low, high = np.moveaxis(posterior.interval(0.99)["weights"], -1, 0)
-    assert ((low < posterior.mean()["weights"]) & (posterior.mean()["weights"] < high)).all()
+        alone = posterior.only([c])
+        assert alone.table("weights").values[order] == pytest.approx(WEIGHTS, abs=0.06)
+        assert alone.table("b").values[order] == pytest.approx(TABLES[1], abs=0.1)
+        low, high = alone.tables(alone.interval(0.99))["weights"].values.T
+        assert ((low < alone.table("weights").values) & (alone.table("weights").values < high)).all()
     assert posterior.joint() == pytest.approx(np.stack([JOINT] * 3), abs=0.02)
     record = {"a": [0], "b": [2], "c": [1]}
     assert posterior.log_predictive(record)[:, 0] == pytest.approx(np.log(posterior.joint()[:, 0, 2, 1]))
     assert posterior.log_likelihood(record).shape == (3,)
-    assert posterior.sample(4, SeededSource(1))["b"].shape == (4, 2, 3)
-    assert posterior.variance()["a"].shape == (3, 2, 2)
+    assert posterior.tables(posterior.sample(4, SeededSource(1)))["b"].values.shape == (4, 2, 3)
+    assert posterior.tables(posterior.variance())["a"].shape == (2, 2)
     drawn = posterior.synthetic(2000, SeededSource(3))
     assert np.mean(drawn["a"]) == pytest.approx(JOINT[1].sum(), abs=0.06)
 
@@ -137,7 +138,7 @@ def drawn(chains):
         tables.append(np.take_along_axis(np.stack([t, 1 - t], axis=-1), order[..., None], axis=1))
         levels.append(level + rng.normal(0, 1, 100))
     return MixturePosterior.of(
-        model=one, reading="exact", weights=np.array(weights), tables=np.array(tables),
+        model=one, reading="exact", weights=np.array(weights), theta=np.array(tables),
         log_joint=np.array(levels), records=np.full((len(chains), 100), 50),
     )  # fmt: skip
 
@@ -146,7 +147,8 @@ def test_label_switching_is_resolved_within_and_between_chains():
     posterior = drawn([(0.7, (0.9, 0.2), 0), (0.3, (0.2, 0.9), 0)])  # the second has the labels the other way
     assert posterior.agreed
     assert posterior.weights.std(axis=1).max() < 0.03  # 0.2 if labels were left to switch
-    assert posterior.mean()["weights"][0] == pytest.approx(posterior.mean()["weights"][1], abs=0.01)
+    first, second = (posterior.only([c]).table("weights").values for c in (0, 1))
+    assert first == pytest.approx(second, abs=0.01)
     assert posterior.pooled().weights.shape == (1, 200, 2)
     assert posterior.diagnostics.r_hat < 1.1
 
@@ -164,10 +166,13 @@ def test_chains_that_disagree_are_reported_and_never_averaged():
     assert posterior.agreement[0, 2] > 0.95
     assert posterior.agreement[0, 1] < 0.85
     assert "DIFFERENT ANSWERS" in repr(posterior)
-    for ask in (posterior.pooled, lambda: posterior.sample(3)):
-        with pytest.raises(Disagreement, match="2 different answers"):
-            ask()
-    assert posterior.mean()["a"].shape == (3, 2, 2)  # one answer a chain
+    with pytest.raises(Disagreement, match="2 different answers"):
+        posterior.pooled()
+    assert any("2 different answers, and the likeliest is shown" in words for words in posterior.cautions)
+    group = posterior.best.pooled().theta[0].reshape(-1, 4)  # moments and draws are of that group, unmixed
+    drawn_here = posterior.tables(posterior.sample(300, SeededSource(1)))["a"].values.reshape(-1, 4)
+    assert {row.tobytes() for row in drawn_here} <= {row.tobytes() for row in group}
+    assert posterior.table("a").values.ravel() == pytest.approx(group.mean(axis=0), rel=1e-12)
     assert posterior.best.weights.shape[0] == 2
     assert posterior.only([1]).agreed
     # the same place, but a hundred standard deviations less likely: another answer, too

@@ -50,9 +50,10 @@ def test_every_table_has_its_enumerated_posterior_mean(relation):
         each = posterior.model.split(posterior._means.std(axis=0))[node].reshape(noisy.shape)
         slack = 0.004 if count else 0.0  # of the cut
         assert (
-            np.abs(posterior.mean()[node].reshape(noisy.shape) - wanted) < 5 * each / 20_000**0.5 + slack
+            np.abs(posterior.tables()[node].values.reshape(noisy.shape) - wanted)
+            < 5 * each / 20_000**0.5 + slack
         ).all()
-        careless = naive(cells, PAIR).mean()[node].reshape(noisy.shape)
+        careless = naive(cells, PAIR).table(node).values.reshape(noisy.shape)
         assert np.abs(careless - wanted).max() > 0.01  # negative control
 
 
@@ -64,9 +65,11 @@ def test_calibrated_where_its_prior_is_the_truth_and_the_naive_reading_is_not():
         theta = rng.dirichlet([1, 1, 1])
         cells = NoisyCounts(alone, n=40, scales=(8,)).release(rng.multinomial(40, theta), source)
         honest.append(
-            (noise_aware(cells, alone, draws=100, source=source).flat(19, source)[:, 0] < theta[0]).sum()
+            (
+                noise_aware(cells, alone, draws=100, source=source).flat_sample(19, source)[:, 0] < theta[0]
+            ).sum()
         )
-        careless.append((naive(cells, alone).flat(19, source)[:, 0] < theta[0]).sum())
+        careless.append((naive(cells, alone).flat_sample(19, source)[:, 0] < theta[0]).sum())
 
     def uniformity(ranks):
         seen = np.bincount(np.array(ranks) // 4, minlength=5)
@@ -86,9 +89,9 @@ def test_a_child_s_table_is_calibrated_where_its_prior_is_the_truth():
         counts = np.concatenate([totals, *map(rng.multinomial, totals, rows)])
         cells = NoisyCounts(PAIR, n=40, scales=(8, 8)).release(counts, source)
         truth, places = rows[:, 0], [2, 4]
-        aware = noise_aware(cells, PAIR, draws=60, source=source).flat(19, source)
+        aware = noise_aware(cells, PAIR, draws=60, source=source).flat_sample(19, source)
         honest.append((aware[:, places] < truth).sum(axis=0))
-        careless.append((naive(cells, PAIR).flat(19, source)[:, places] < truth).sum(axis=0))
+        careless.append((naive(cells, PAIR).flat_sample(19, source)[:, places] < truth).sum(axis=0))
 
     def uniformity(ranks):
         seen = np.bincount(ranks // 4, minlength=5)
@@ -102,14 +105,19 @@ def test_intervals_cover_where_the_naive_ones_do_not():
     # 60 networks, 14 entries each: a coverage of 0.9 has a standard error of about 0.016 here.
     source, rng, inside = SeededSource(2), np.random.default_rng(2), []
     for _ in range(60):
-        theta = exact(np.zeros(TRIANGLE.size), TRIANGLE).flat(1, source)[0]
+        theta = exact(np.zeros(TRIANGLE.size), TRIANGLE).flat_sample(1, source)[0]
         records = ancestral(TRIANGLE, TRIANGLE.split(theta), 100, rng)
         cells = NoisyCounts(TRIANGLE, n=100, scales=(10,) * 3).release(counts_of(TRIANGLE, records), source)
         truth = TRIANGLE.split(theta)
         for reading in (noise_aware(cells, TRIANGLE, draws=100), naive(cells, TRIANGLE)):
-            ends = reading.interval(0.9)
+            ends = reading.tables(reading.interval(0.9))
             inside.append(
-                np.mean([((e[..., 0] <= truth[v]) & (truth[v] <= e[..., 1])).mean() for v, e in ends.items()])
+                np.mean(
+                    [
+                        ((e.values[..., 0] <= truth[v]) & (truth[v] <= e.values[..., 1])).mean()
+                        for v, e in ends.items()
+                    ]
+                )
             )
     aware, careless = np.mean(inside[::2]), np.mean(inside[1::2])
     assert 0.84 < aware < 0.96
@@ -123,7 +131,7 @@ def test_a_wrong_graph_does_not_mislead_it():
     records = {"a": a, "b": a, "c": a}
     cells = NoisyCounts(wrong, n=1000, scales=(20,) * 3).release(counts_of(wrong, records), SeededSource(4))
     apart, together = noise_aware(cells, wrong), fit(cells, wrong, chains=1, sweeps=400, keep=100)
-    assert apart.mean()["c"][0, 0, 0] > 0.9
+    assert apart.tables()["c"].values[0, 0, 0] > 0.9
     assert apart.log_likelihood(records) > together.log_likelihood(records)
 
 
@@ -136,18 +144,16 @@ def test_summaries_agree_with_draws():
     assert posterior.reading == "noise_aware"
     assert posterior.diagnostics.chains == 0
     assert (posterior.counts == read(cells, TRIANGLE, "noise_aware").counts).all()
-    draws = posterior.flat(4000, SeededSource(6))
-    mean, spread = (
-        np.concatenate([t.reshape(-1) for t in x().values()]) for x in (posterior.mean, posterior.variance)
-    )
+    draws = posterior.flat_sample(4000, SeededSource(6))
+    mean, spread = posterior.mean().values, posterior.variance().values
     assert (np.abs(draws.mean(axis=0) - mean) < 5 * (spread / 4000) ** 0.5).all()
     assert draws.var(axis=0) == pytest.approx(spread, rel=0.2)
     p = draws[:, 0] * draws[:, 2] * draws[:, 7]  # a = 0, b = 0, c = 1
     wanted = np.exp(posterior.log_predictive({"a": [0], "b": [0], "c": [1]})[0])
     assert abs(p.mean() - wanted) < 5 * p.std() / 4000**0.5
     assert posterior.marginal(["a", "b", "c"])[0, 0, 1] == pytest.approx(wanted)
-    assert posterior.sample(3)["c"].shape == (3, 2, 2, 2)
-    low, high = np.moveaxis(posterior.interval(0.9)["c"], -1, 0)
+    assert posterior.tables(posterior.sample(3))["c"].values.shape == (3, 2, 2, 2)
+    low, high = np.moveaxis(posterior.tables(posterior.interval(0.9))["c"].values, -1, 0)
     assert (draws[:, 6:].reshape(-1, 2, 2, 2) > low).mean(axis=0) == pytest.approx(0.95, abs=0.03)
     assert (low < high).all()
 

@@ -50,8 +50,7 @@ def enumerated(cells, sizes):
             orders = gammaln(n + 1) - gammaln(np.bincount(which, minlength=1) + 1).sum()
             noise = -((np.abs(cells.noisy - counts) / scale) ** power).sum() / power
             terms.append(log_evidence(model, counts) + orders + noise)
-            posterior = exact(counts, model).mean()
-            means.append(np.concatenate([posterior[node].reshape(-1) for node in model.nodes]))
+            means.append(exact(counts, model).flat_mean())
             count.append(n)
     weight = np.exp(np.array(terms) - max(terms))
     weight /= weight.sum()
@@ -117,7 +116,7 @@ def ranks(model, n, scale, reading, seed):
     source, rng = SeededSource(seed), np.random.default_rng(seed)
     scales, found = (scale,) * len(model.nodes), []
     for _ in range(REPLICATES):
-        theta = exact(np.zeros(model.size), model).flat(1, source)[0]
+        theta = exact(np.zeros(model.size), model).flat_sample(1, source)[0]
         records = ancestral(model, model.split(theta), n, rng)
         cells = NoisyCounts(model, n=n, scales=scales).release(counts_of(model, records), source)
         found.append((reading(cells, source) < theta).sum(axis=0))
@@ -149,7 +148,7 @@ def test_simulation_based_calibration_and_the_naive_reading_fails_it():
     rows = [0, 2, 4, 6, 8, 10, 12]
     honest = ranks(TRIANGLE, 60, 8, aware, 11)
     assert min(uniformity(honest[:, i]) for i in rows) > 1e-4
-    careless = ranks(TRIANGLE, 60, 8, lambda cells, s: naive(cells, TRIANGLE).flat(DRAWS, s), 11)
+    careless = ranks(TRIANGLE, 60, 8, lambda cells, s: naive(cells, TRIANGLE).flat_sample(DRAWS, s), 11)
     assert min(uniformity(careless[:, i]) for i in rows) < 1e-8
 
 
@@ -219,10 +218,10 @@ def test_a_run_too_short_to_judge_is_refused(cells):
 
 def test_summaries_have_the_shapes_of_the_tables(cells):
     posterior = fit(cells, TRIANGLE, chains=2, sweeps=100, keep=100)
-    low, high = np.moveaxis(posterior.interval(0.9)["c"], -1, 0)
+    low, high = np.moveaxis(posterior.tables(posterior.interval(0.9))["c"].values, -1, 0)
     assert low.shape == (2, 2, 2)
-    assert ((low < posterior.mean()["c"]) & (posterior.mean()["c"] < high)).all()
-    assert posterior.variance()["c"].shape == (2, 2, 2)
+    assert ((low < posterior.tables()["c"].values) & (posterior.tables()["c"].values < high)).all()
+    assert posterior.tables(posterior.variance())["c"].values.shape == (2, 2, 2)
     records = {"a": [0, 1], "b": [0, 1], "c": [1, 0]}
     thetas = posterior.draws.reshape(-1, 14).astype(float)
     by_hand = np.log((thetas[:, 0] * thetas[:, 2] * thetas[:, 7]).mean())
@@ -230,4 +229,4 @@ def test_summaries_have_the_shapes_of_the_tables(cells):
     assert posterior.log_likelihood(records) == pytest.approx(posterior.log_predictive(records).mean())
     assert posterior.marginal(["c"]).sum() == pytest.approx(1, rel=1e-6)
     assert set(posterior.synthetic(5, SeededSource(1))) == {"a", "b", "c"}
-    assert posterior.prior().mean()["b"] == pytest.approx(np.full((2, 2), 0.5))
+    assert posterior.prior().tables()["b"].values == pytest.approx(np.full((2, 2), 0.5))

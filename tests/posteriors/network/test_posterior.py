@@ -130,15 +130,19 @@ def test_exact_posterior_is_prior_plus_counts_row_by_row(network):
     posterior = exact(counts_of(network, records), network)
     for a, b in itertools.product(range(2), range(3)):
         row = [0.5 + sum((records["a"] == a) & (records["b"] == b) & (records["c"] == c)) for c in range(2)]
-        assert posterior.mean()["c"][a, b] == pytest.approx(np.array(row) / sum(row), rel=1e-14)
-        assert posterior.variance()["c"][a, b] == pytest.approx(beta(*row).var(), rel=1e-12)
+        assert posterior.tables()["c"].values[a, b] == pytest.approx(np.array(row) / sum(row), rel=1e-14)
+        assert posterior.tables(posterior.variance())["c"].values[a, b] == pytest.approx(
+            beta(*row).var(), rel=1e-12
+        )
         ends = [beta(*row).interval(0.8), beta(*row[::-1]).interval(0.8)]
-        assert posterior.interval(0.8)["c"][a, b] == pytest.approx(np.array(ends), rel=1e-9)
+        assert posterior.tables(posterior.interval(0.8))["c"].values[a, b] == pytest.approx(
+            np.array(ends), rel=1e-9
+        )
 
 
 def test_predictive_and_marginals_against_enumeration(network):
     posterior = exact(counts_of(network, records_of(40, 3)), network)
-    mean = posterior.mean()
+    mean = {node: table.values for node, table in posterior.tables().items()}
     joint = np.einsum("x,a,ab,abc->xabc", mean["alone"], mean["a"], mean["b"], mean["c"])
     axes = {"alone": 0, "a": 1, "b": 2, "c": 3}
     assert joint.sum() == pytest.approx(1)
@@ -156,19 +160,20 @@ def test_predictive_and_marginals_against_enumeration(network):
 def test_predictive_is_the_mean_over_draws(network):
     # 4000 draws: the mean of p(x|θ) is within 5 standard errors but with probability 6e-7.
     posterior = exact(counts_of(network, records_of(40, 4)), network)
-    draws = posterior.flat(4000, SeededSource(5))
+    draws = posterior.flat_sample(4000, SeededSource(5))
     record = {name: [1] for name in SIZES}
     p = np.exp(log_probabilities(network, draws, record))[:, 0]
     gap = p.mean() - np.exp(posterior.log_predictive(record)[0])
     assert abs(gap) < 5 * p.std() / len(p) ** 0.5
-    assert posterior.sample(3, SeededSource(1))["c"].shape == (3, 2, 3, 2)
-    assert posterior.sample(3, SeededSource(1))["c"].sum(axis=-1) == pytest.approx(1)
+    assert posterior.tables(posterior.sample(3, SeededSource(1)))["c"].values.shape == (3, 2, 3, 2)
+    assert posterior.tables(posterior.sample(3, SeededSource(1)))["c"].values.sum(axis=-1) == pytest.approx(1)
 
 
 def test_synthetic_records_have_the_law_of_their_network(network):
     # χ² over 24 cells at level 1e-6; the negative control is the same sample against a uniform law.
-    tables = exact(counts_of(network, records_of(60, 6)), network).sample(1, SeededSource(7))
-    one = {node: table[0] for node, table in tables.items()}
+    posterior = exact(counts_of(network, records_of(60, 6)), network)
+    tables = posterior.tables(posterior.sample(1, SeededSource(7)))
+    one = {node: table.values[0] for node, table in tables.items()}
     theta = np.concatenate([table.reshape(-1) for table in one.values()])
     records = ancestral(network, one, 20_000, np.random.default_rng(8))
     names = list(SIZES)

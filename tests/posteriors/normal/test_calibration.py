@@ -35,11 +35,11 @@ def ranks_and_coverage(model, simulate, release_of, *, n, scale, replicates, see
         size = int(rng.integers(n // 2, 3 * n // 2)) if private else n
         theta, records = simulate(model, size, rng)
         release = release_of(model, records, rng, scale, private=private)
-        posterior = release.posterior(reading="noise_aware", **options)
+        posterior = release.read(reading="noise_aware", **options)
         ranks.append((posterior.draws.reshape(-1, theta.size) < theta).mean(axis=0))
         low, high = posterior.interval(0.9).T
         covered.append((low <= theta) & (theta <= high))
-        naive.append((draws_of(release.posterior(reading="naive"), rng) < theta).mean(axis=0))
+        naive.append((draws_of(release.read(reading="naive").law, rng) < theta).mean(axis=0))
     return np.array(ranks), np.array(covered), np.array(naive)
 
 

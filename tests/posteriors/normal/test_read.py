@@ -19,11 +19,11 @@ def release(model, simulate, release_of):
 
 
 def read(release, **options):
-    return release.posterior(reading="noise_aware", **{"plan": QUICK, **options})
+    return release.read(reading="noise_aware", **{"plan": QUICK, **options})
 
 
 def test_shapes_are_those_of_the_family_and_the_reading_has_a_name(model, release):
-    posterior, naive = read(release), release.posterior(reading="naive")
+    posterior, naive = read(release), release.read(reading="naive")
     assert posterior.reading == "noise_aware"
     assert np.shape(posterior.mean()) == np.shape(naive.mean())
     assert np.shape(posterior.variance()) == np.shape(naive.variance())
@@ -81,7 +81,7 @@ def test_records_far_outside_the_bounds_widen_the_posterior(models, release_of):
     """All records at the upper bound: the naive reading is sure of a mean just there, the model is not."""
     model, rng = models["gamma"], np.random.default_rng(34)
     release = release_of(model, rng.normal(30, 0.1, 1000), rng, 4.0)
-    naive, aware = release.posterior(reading="naive"), read(release)
+    naive, aware = release.read(reading="naive"), read(release)
     assert naive.interval(0.99)[0, 1] < 2.05
     assert aware.interval(0.5)[0, 0] > 2.0
 

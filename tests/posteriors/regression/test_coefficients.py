@@ -29,7 +29,7 @@ def test_intervals_are_the_normal_ones(normal):
 
 
 def test_samples_have_the_moments_and_follow_the_source(normal):
-    draws = normal.sample(40_000, SeededSource(1))
+    draws = normal.sample(40_000, SeededSource(1)).values
     # 5 standard errors of the largest variance, 4·√(2/40000); nine numbers: error rate < 1e-5
     np.testing.assert_allclose(np.cov(draws.T), COVARIANCE, atol=5 * 4 * np.sqrt(2 / 40_000))
     np.testing.assert_allclose(draws.mean(axis=0), LOCATION, atol=5 * 2 / 200)

@@ -93,7 +93,7 @@ def test_one_dimension_against_quadrature(first, second, s1, s2):
     mean, spread = by_quadrature(
         first, second, s1, s2, bend=chebyshev(4.0).bend, strength=float(bound.strength)
     )
-    assert found.mean()[0] == pytest.approx(mean, abs=0.12 * spread)
+    assert found.flat_mean()[0] == pytest.approx(mean, abs=0.12 * spread)
     assert np.sqrt(found.variance()[0]) == pytest.approx(spread, rel=0.08)
     naive = reading(noisy(bound, [first], [[second]], s1, s2), "naive", margins=4.0)
     assert naive.variance()[0] < 0.8 * spread**2  # it leaves the noise out
@@ -245,7 +245,7 @@ def test_predictions_keep_what_noise_hides_of_the_rows():
         noise = rng.normal(size=13) * 8, (jitter + jitter.T) / 2
         release = noisy(bound, r.sum(axis=0) + noise[0], r.T @ r + noise[1], 8.0, 8.0)
         for kind, found in errors.items():
-            found.append(np.mean(rows[400:] @ reading(release, kind).mean() * y[400:] <= 0))
+            found.append(np.mean(rows[400:] @ reading(release, kind).flat_mean() * y[400:] <= 0))
     for other in ("noise_aware", "naive"):
         apart = np.subtract(errors[other], errors["predictive"])
         assert apart.mean() > 3 * apart.std(ddof=1) / np.sqrt(24), other

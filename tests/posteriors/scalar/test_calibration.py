@@ -80,9 +80,9 @@ def test_the_batch_is_the_posterior_that_users_get(name):
     read = batch(Likelihood.of(releases[0], model), noisy)
     ends = np.stack([read.quantile(0.05), read.quantile(0.95)], axis=1)
     for i, release in enumerate(releases):
-        posterior = release.posterior()
-        deviation = posterior.variance() ** 0.5
-        assert abs(posterior.mean() - read.mean()[i]) < 0.005 * deviation
+        posterior = release.posterior
+        deviation = posterior.sd().item()
+        assert abs(posterior.mean().item() - read.mean()[i]) < 0.005 * deviation
         assert (
             np.abs(posterior.interval(0.9) - ends[i]).max() < 0.04 * deviation
         )  # its quantiles are linear between nodes
@@ -110,10 +110,10 @@ def test_a_private_n_is_calibrated(name):
         below = np.append(0, np.cumsum(mass)) / mass.sum()
         pit.append(np.interp(prior.cdf(theta) * 64, np.arange(65), below))
         release = replace(made, noisy=tuple(noisy.tolist()))
-        low, high = release.posterior(reading="naive").interval(0.9)
+        ((low, high),) = release.read(reading="naive").interval(0.9).values
         naive.append(low <= theta <= high)
         if len(pit) <= 3:  # what users get is the same
-            assert float(release.posterior().cdf(theta)) == pytest.approx(pit[-1], abs=0.02)
+            assert float(release.posterior.cdf(theta)) == pytest.approx(pit[-1], abs=0.02)
     pit = np.array(pit)
     assert 0.8 <= covered(pit) <= 0.988
     assert kstest(pit, "uniform").pvalue > LEVEL

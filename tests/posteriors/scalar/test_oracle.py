@@ -126,7 +126,7 @@ def test_a_private_n_is_summed_over(model, levels, thetas, kind):
 def test_the_posterior_is_prior_times_likelihood(model, levels, thetas):
     release = NoisyStatistics(model, n=3, scale=2).release(model.statistic([0, 1, 1]), SeededSource(1))
     release = replace(release, noisy=(-3,))
-    posterior = release.posterior()
+    posterior = release.posterior
 
     def weight(t, power):
         law = sums(levels(t), 3)
@@ -137,13 +137,13 @@ def test_the_posterior_is_prior_times_likelihood(model, levels, thetas):
     low, high = ends.get(model.name, (0, 1))
     moments = [quad(weight, low, high, args=(k,), epsabs=1e-13, epsrel=1e-10, limit=400)[0] for k in range(3)]
     mean = moments[1] / moments[0]
-    assert posterior.mean() == pytest.approx(mean, rel=1e-6, abs=1e-8)
-    assert posterior.variance() == pytest.approx(moments[2] / moments[0] - mean**2, rel=1e-5)
+    assert posterior.mean().item() == pytest.approx(mean, rel=1e-6, abs=1e-8)
+    assert posterior.variance().item() == pytest.approx(moments[2] / moments[0] - mean**2, rel=1e-5)
     density = np.log([weight(t, 0) / moments[0] for t in thetas])
     np.testing.assert_allclose(
         posterior.log_density(np.array(thetas)), density, atol=1e-3
     )  # read linearly off the grid
-    low_end, high_end = posterior.interval(0.9)
+    ((low_end, high_end),) = posterior.interval(0.9).values
     below = quad(weight, low, low_end, args=(0,), epsabs=1e-13, limit=400)[0] / moments[0]
     above = quad(weight, high_end, high, args=(0,), epsabs=1e-13, limit=400)[0] / moments[0]
     assert (below, above) == pytest.approx((0.05, 0.05), abs=2e-5)
@@ -161,9 +161,9 @@ def test_the_bernoulli_posterior_is_a_mixture_of_betas():
     weights /= weights.sum()
     means = (2 + s) / (5 + n)
     second = (2 + s) * (3 + s) / ((5 + n) * (6 + n))
-    posterior = release.posterior()
-    assert posterior.mean() == pytest.approx(weights @ means, rel=1e-8)
-    assert posterior.variance() == pytest.approx(weights @ second - (weights @ means) ** 2, rel=1e-6)
+    posterior = release.posterior
+    assert posterior.mean().item() == pytest.approx(weights @ means, rel=1e-8)
+    assert posterior.variance().item() == pytest.approx(weights @ second - (weights @ means) ** 2, rel=1e-6)
     predicted = np.log([1 - weights @ means, weights @ means])
     np.testing.assert_allclose(posterior.log_predictive([0, 1]), predicted, atol=1e-8)
 
@@ -196,7 +196,7 @@ def test_chains_over_counts_find_the_enumerated_mean(prior, n, kind):
     unknown = private.release(counts, SeededSource(1), count=n)
     for release, size in ((known, n), (unknown, None)):
         read = replace(release, noisy=(3, -2, 5))
-        posterior, wanted = read.posterior(), enumerated(read, prior, size)
+        posterior, wanted = read.posterior, enumerated(read, prior, size)
         np.testing.assert_allclose(posterior.mean(), wanted, atol=0.02)
         assert posterior.diagnostics.r_hat < 1.05
         # Beyond the counts a Laplace density falls by one factor for all of them; a Gaussian one does not,

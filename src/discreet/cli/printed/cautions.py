@@ -18,8 +18,8 @@ READ = {
 def read_as(release: Release) -> str:
     """Name the reading and, where chains ran that may disagree, whether they do."""
     said = READ.get(release.reading, release.reading)
-    modes = getattr(release.posterior, "modes", None)
-    if modes is None:
+    modes = release.posterior.modes
+    if not modes:
         return said
     found = "one answer" if len(modes) == 1 else f"{len(modes)} DIFFERENT ANSWERS, and the likeliest is shown"
     return f"{said}; {sum(map(len, modes))} chains found {found}"
@@ -27,4 +27,4 @@ def read_as(release: Release) -> str:
 
 def cautions(release: Release) -> list[str]:
     """Repeat where intervals are not to be trusted, and what is allowed but may surprise."""
-    return list(getattr(release.posterior, "cautions", ()))
+    return list(release.posterior.cautions)

@@ -12,13 +12,14 @@ from discreet.cli.printed.errors import reworded
 from discreet.cli.printed.show import heading, say, table
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.posteriors.named_parameters import named
+from discreet.posteriors.drawn import DrawnPosterior
 from discreet.posteriors.read import DRAWN
 from discreet.privacy.words import in_words, upward
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from discreet.families.family import Floats
     from discreet.ledger import Ledger
     from discreet.release.release import Release
 
@@ -35,7 +36,7 @@ def show(release: Release, ledger: Ledger, folder: Path) -> None:
         show_shares(rows)
     elif release.reading == DRAWN:
         shown = [(row["parameter"], *(f"{x:.6g}" for x in row["draws"])) for row in rows]
-        table(("", *(f"draw {i + 1}" for i in range(release.posterior.size))), shown)
+        table(("", *(f"draw {i + 1}" for i in range(len(rows[0]["draws"])))), shown)
     else:
         table(
             ("", "prior mean", "posterior mean", "sd", f"{LEVEL:.0%} interval"),
@@ -96,36 +97,32 @@ def summary(release: Release) -> list[dict[str, Any]]:
     if isinstance(release.model, CountModel):
         return shares(release)
     posterior = release.posterior
-    prior, names = before(release.model, release)
-    if release.reading == DRAWN:
-        drawn = posterior.sample().reshape(posterior.size, -1)
-        return [{"parameter": name, "draws": drawn[:, i].tolist()} for i, name in enumerate(names)]
-    mean, variance = np.atleast_1d(posterior.mean()), np.atleast_1d(posterior.variance())
-    interval = np.reshape(posterior.interval(LEVEL), (-1, 2))
+    if isinstance(posterior, DrawnPosterior):
+        drawn = posterior.held.T.tolist()
+        return [{"parameter": name, "draws": row} for name, row in zip(posterior.names, drawn, strict=True)]
+    prior = before(release.model)
     return [
         {
-            "parameter": name,
+            "parameter": row.name,
             "prior_mean": float(prior[i]),
-            "mean": float(mean[i]),
-            "sd": float(np.sqrt(variance[i])),
+            "mean": float(row.mean),
+            "sd": float(row.sd),
             "level": LEVEL,
-            "interval": interval[i].tolist(),
+            "interval": [float(row.lower), float(row.upper)],
         }
-        for i, name in enumerate(names)
+        for i, row in enumerate(posterior.summary(LEVEL).itertuples())
     ]
 
 
 @singledispatch
-def before(model: Any, release: Release) -> tuple[Any, list[str]]:  # noqa: ANN401
-    """Return the prior means of the coordinates of θ, and their names."""
-    means = np.atleast_1d(model.mean())
-    return means, labels(release, means.size)
+def before(model: Any) -> Floats:  # noqa: ANN401 - a Family
+    """Return the prior means of the coordinates of θ."""
+    return np.ravel(model.mean())
 
 
 @before.register(GeneralizedLinear)
-def _before_generalized_linear(model: GeneralizedLinear, release: Release) -> tuple[Any, list[str]]:
-    del release
-    return np.zeros(model.dimension), list(model.names)
+def _before_generalized_linear(model: GeneralizedLinear) -> Floats:
+    return np.zeros(model.dimension)
 
 
 def shares(release: Release) -> list[dict[str, Any]]:
@@ -145,25 +142,6 @@ def shares(release: Release) -> list[dict[str, Any]]:
         for g, group in enumerate(one.groups)
         for i, level in enumerate(one.levels)
     ]
-
-
-def labels(release: Release, size: int) -> list[str]:
-    """Name the coordinates of θ: by the declared levels where they are categories, else by the family."""
-    from discreet.tables.schema import Schema  # noqa: PLC0415
-
-    declared = Schema.from_dict(release.schema)
-    kind: Any = declared.get(release.columns[0])
-    levels = getattr(kind, "labels", ())
-    if len(levels) == size:
-        return [str(level) for level in levels]
-    found: dict[int, str] = {}
-    for name, indices in named(
-        release.model, np.arange(size, dtype=float) if size > 1 else np.zeros(())
-    ).items():
-        for place in np.ndindex(indices.shape):
-            shown = "".join(f"[{i}]" for i in place)
-            found.setdefault(int(indices[place]), f"{name}{shown}")
-    return [found[i] for i in range(size)]
 
 
 def as_json(release: Release, ledger: Ledger, folder: Path) -> dict[str, Any]:

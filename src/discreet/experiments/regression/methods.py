@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
@@ -143,7 +143,7 @@ def released_scores(ready: Any, split: RowSplit, seeds: range) -> Iterator[Score
     value = split.records if ready.reads == "records" else split.moments
     for seed in seeds:
         release = ready.release(value, SeededSource(seed))
-        yield averaged(posterior(release, reading="predictive"), split)
+        yield averaged(cast("Coefficients", posterior(release, reading="predictive")), split)
 
 
 def drawn(w: Floats, split: RowSplit) -> Score:

@@ -20,6 +20,7 @@ from discreet.experiments.thesis.figure import (
 from discreet.experiments.thesis.truncated import absolute_error
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.statistics.noisy_statistic import naive_law
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
@@ -146,5 +147,5 @@ def simulated(n: int, runs: int, source: SeededSource) -> tuple[float, float]:
     ops = OnePosteriorSample(MODEL, n=n, truncation=TRUNCATION, temperature=T, temper="joint")
     noisy = NoisyStatistics.calibrate(MODEL, n=n, target=TARGET, noise="laplace", noise_both_counts=True)
     drawn = [abs(ops.release([k], source) - float(P)) for k in counts]
-    read = [noisy.release([k], source).posterior(reading="naive").sample(1, source)[0] for k in counts]
+    read = [naive_law(noisy.release([k], source), noisy.model).sample(1, source)[0] for k in counts]
     return float(np.mean(drawn)), float(np.mean(np.abs(np.array(read) - float(P))))

@@ -12,6 +12,7 @@ from discreet.experiments.thesis.figure import COLOURS, finish, new_figure, writ
 from discreet.experiments.thesis.truncated import density, moments
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.statistics.noisy_statistic import naive_law
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
@@ -101,7 +102,7 @@ def _noisy(axes: Axes, theta: Floats, source: SeededSource, releases: int) -> No
     colour = COLOURS["noisy statistics"]
     found = Counter(mechanism.release([SUCCESSES], source) for _ in range(releases))
     for release, times in found.items():
-        shape = np.exp(release.posterior(reading="naive").log_density(theta))
+        shape = np.exp(naive_law(release, MODEL).log_density(theta))
         axes.plot(theta, shape, color=colour, lw=0.7 + 0.6 * times, alpha=0.7)
     axes.plot(
         [], [], color=colour, label=f"posteriors of {releases} releases\n(thicker: released more often)"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from discreet.catalogue import ROWS
+from discreet.catalogue import ROWS, resolve
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.scalar import ScalarFamily
 from discreet.privacy.guarantee import SUBSTITUTE, NotProved
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.families.family import Family, Floats
+    from discreet.posteriors.posterior import Posterior
     from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee
 
@@ -40,17 +41,22 @@ class NoisyRelease:
     guarantee: Guarantee
     seeded: bool  # drawn from a public seed, hence not private
 
-    def posterior(
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The posterior given Ŝ and the law of its noise: the default of `read`, computed once."""
+        return self.read()
+
+    def read(
         self,
         *,
         model: Family | None = None,
         reading: str = DEFAULT_READING,
         **options: Any,  # noqa: ANN401 - the reading's own
-    ) -> Any:  # noqa: ANN401 - a Family where it is naive, else what the reading says
+    ) -> Posterior:
         """Read the release, as often as you like, under any prior (`model`) of the same family and bounds.
 
-        `naive` takes Ŝ for S and returns a member of the family (its option: project);
-        `noise_aware` is the posterior given Ŝ and the law of its noise.
+        `naive` takes Ŝ for S (its option: project); `noise_aware` is the posterior given Ŝ and the law of its
+        noise.
         """
         prior = self.model if model is None else model
         if prior is not self.model and _encoding(prior) != _encoding(self.model):
@@ -60,7 +66,8 @@ class NoisyRelease:
             )
         if reading not in READINGS:
             raise ValueError(f"unknown reading {reading!r}; known: {', '.join(READINGS)}")
-        return READINGS[reading](self, prior, **options)
+        found: Posterior = READINGS[reading](self, prior, **options)
+        return found
 
 
 def _encoding(model: Family) -> tuple[object, ...]:
@@ -71,7 +78,7 @@ def _encoding(model: Family) -> tuple[object, ...]:
 Reading = Callable[..., Any]  # (release, prior, **options) → posterior
 
 
-def naive(release: NoisyRelease, prior: Family, *, project: bool = True) -> Family:
+def naive_law(release: NoisyRelease, prior: Family, *, project: bool = True) -> Family:
     """prior.update(proj(Ŝ), n): Ŝ read as if it were S [F16 §3.2]; asymptotically efficient [F16 Thm 4].
 
     The projection is onto the statistics' hull, and without it an Ŝ outside has no posterior and is refused.
@@ -102,7 +109,7 @@ def _joint_hull_scalar_family_or_dirichlet_law(_model: Family, noisy: Floats) ->
     return np.maximum(noisy, 0)
 
 
-def noise_aware(release: NoisyRelease, prior: Family, **options: Any) -> Any:  # noqa: ANN401
+def noise_aware(release: NoisyRelease, prior: Family, **options: Any) -> Posterior:  # noqa: ANN401
     """Read with the noise accounted for, as the catalogue says; the same numbers every time."""
     row = ROWS.get(prior.name)
     read = None if row is None else row.load("reader", release.kind)
@@ -111,7 +118,14 @@ def noise_aware(release: NoisyRelease, prior: Family, **options: Any) -> Any:  #
             f"no noise-aware reading is known for {type(prior).__name__}; reading='naive' takes the noisy "
             "statistic as if it were exact"
         )
-    return read(release, prior, **options)
+    found: Posterior = read(release, prior, **options)
+    return found
+
+
+def naive(release: NoisyRelease, prior: Family, *, project: bool = True) -> Posterior:
+    """Read with the noise left out: `naive_law`, as a posterior."""
+    found: Posterior = resolve("posteriors.conjugate:naive")(release, prior, project=project)
+    return found
 
 
 # The seam for readings of one release: name → Reading.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.optimize import minimize
@@ -161,8 +161,7 @@ def trial(mechanism: Any, world: World, reading: str) -> Coefficients:  # noqa: 
     count = {"count": len(world.answers)} if mechanism.relation is ADD_REMOVE else {}
     drawn = released(mechanism.release(value, world.source, **count), model, several=False)
     how = {} if hasattr(drawn, "values") else {"reading": reading}  # draws have one reading
-    read: Coefficients = posterior(drawn, **how)
-    return read
+    return cast("Coefficients", posterior(drawn, **how))
 
 
 def exact_posterior(model: GeneralizedLinear, world: World) -> NormalCoefficients:
@@ -179,9 +178,9 @@ def exact_posterior(model: GeneralizedLinear, world: World) -> NormalCoefficient
 def score(read: Coefficients, world: World, level: float) -> tuple[float, ...]:
     """(error, log loss, squared error of a weight, width, coverage); the last two NaN where there is none."""
     error, log_loss = missed(read.model.loss, read.probability(world.tested), world.truth)
-    square = float(np.mean((read.mean() - world.weights) ** 2))
+    square = float(np.mean((read.flat_mean() - world.weights) ** 2))
     try:
-        low, high = read.interval(level).T
+        low, high = read.flat_interval(level).T
     except OnlyDraws:
         return error, log_loss, square, math.nan, math.nan
     inside = (low <= world.weights) & (world.weights <= high)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from discreet.families.family import credible
-from discreet.posteriors.base import Diagnostics, NoiseAware, public_source
+from discreet.posteriors.base import NoiseAware, public_source
 from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
 from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable
 from discreet.posteriors.counts.nested_counts import draw as drawn
 from discreet.posteriors.noise_law import NoiseLaw
+from discreet.posteriors.posterior import Diagnostics, generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,13 +65,13 @@ class CountDraws(NoiseAware):
         mean = first / size
         return mean, inner / size + np.maximum(second / size - mean**2, 0.0)
 
-    def mean(self) -> Floats:
+    def flat_mean(self) -> Floats:
         return self._moments[0]
 
-    def variance(self) -> Floats:
+    def flat_variance(self) -> Floats:
         return self._moments[1]
 
-    def interval(self, level: float) -> Floats:
+    def flat_interval(self, level: float) -> Floats:
         """Quantiles of draws θ_j | S_k ~ Beta(α_j + s_kj, rest), the same draws at every call."""
         tails, rng = credible(level), np.random.default_rng(self.seed)
         repeats = int(np.clip(REPEATS // self.counts.size, 1, 16))
@@ -86,11 +87,9 @@ class CountDraws(NoiseAware):
         draws = rng.beta(a, b, size=(repeats, *a.shape)).reshape(-1, a.shape[1])
         return np.asarray(np.quantile(draws, tails, axis=0).T)
 
-    def sample(self, size: int, source: Source | None = None) -> NDArray[Any]:
-        """θ | S_k for counts S_k chosen at random: free, since the release is public already."""
-        from discreet.sampling.source import SYSTEM  # noqa: PLC0415
-
-        rng = np.random.default_rng((source or SYSTEM).words(4).tolist())
+    def flat_sample(self, size: int, source: Source | None = None) -> Floats:
+        """θ | S_k for counts S_k chosen at random."""
+        rng = generator(source)
         chosen = rng.integers(len(self._totals), size=size)
         return dirichlet_draws(self.prior.natural + self.counts[chosen], rng)
 

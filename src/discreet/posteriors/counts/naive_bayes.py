@@ -10,13 +10,14 @@ import numpy as np
 from scipy.special import betaincinv, logsumexp
 
 from discreet.families.family import credible
-from discreet.posteriors.base import Diagnostics
 from discreet.posteriors.cautions import rows_near_empty
 from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
 from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable, draw
 from discreet.posteriors.counts_read import known_reading, refitted
 from discreet.posteriors.noise_law import NoiseLaw
-from discreet.sampling.source import SYSTEM, SeededSource
+from discreet.posteriors.posterior import Diagnostics, generator
+from discreet.posteriors.tables import Axis, Table, TablePosterior
+from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,18 +37,22 @@ Named = dict[str, Any]
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class NaiveBayesPosterior:
+@dataclass(frozen=True, eq=False, repr=False)
+class NaiveBayesPosterior(TablePosterior):
     """Mixture over draws of the counts: given them, π and every θ_{y,d} are Dirichlet, independently.
 
-    Results are by name: the label's for π, of shape (classes,), and each feature's for θ, (classes, levels).
+    Tables are by name: the label's for π, of shape (classes,), and each feature's for θ, (classes, levels).
     """
 
     model: NaiveBayes  # bound
     reading: str
     classes: Floats  # (draws, classes): N_y
     features: tuple[Floats, ...]  # (draws, classes, levels) each, of the model's features in order
-    cautions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        return (*self.notes, *super().cautions)
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -55,6 +60,12 @@ class NaiveBayesPosterior:
             return Diagnostics("closed form")
         size = len(self.classes)
         return Diagnostics("independent draws of the counts", draws=size, ess=float(size))
+
+    def layout(self) -> tuple[Table, ...]:
+        axes = {name: Axis.of(self.labels, name, size) for name, size in self.model.size_of.items()}
+        label = axes[self.model.label]
+        within = (Table(name, (label, axes[name])) for name in self.model.features)
+        return (Table(label.name, (label,)), *within)
 
     def prior(self) -> NaiveBayesPosterior:
         """Return the same without data."""
@@ -71,22 +82,25 @@ class NaiveBayesPosterior:
             name: alpha + counts for name, counts in zip(names, (self.classes, *self.features), strict=True)
         }
 
-    def mean(self) -> Named:
+    def flat_mean(self) -> Floats:
         """E θ, the Dirichlet means averaged over the draws of the counts."""
-        return {name: _means(a).mean(axis=0) for name, a in self._shapes().items()}
+        return np.concatenate([_means(a).mean(axis=0).ravel() for a in self._shapes().values()])
 
-    def variance(self) -> Named:
+    def flat_variance(self) -> Floats:
         """Var θ: the mean of the variances and the variance of the means."""
-        return {name: _variance(a) for name, a in self._shapes().items()}
+        return np.concatenate([_variance(a).ravel() for a in self._shapes().values()])
 
-    def interval(self, level: float) -> Named:
-        """Equal-tailed credible intervals of every entry; the last axis holds both ends."""
+    def flat_interval(self, level: float) -> Floats:
         tails = credible(level)
-        return {name: _interval(a, tails) for name, a in self._shapes().items()}
+        return np.concatenate([_interval(a, tails).reshape(-1, 2) for a in self._shapes().values()])
 
-    def sample(self, size: int, source: Source | None = None) -> Named:
-        """`size` draws of (π, θ), free: the release is public already."""
-        rng = np.random.default_rng((source or SYSTEM).words(4))
+    def flat_sample(self, size: int, source: Source | None = None) -> Floats:
+        each = self._drawn(size, source).values()
+        return np.concatenate([theta.reshape(size, -1) for theta in each], axis=1)
+
+    def _drawn(self, size: int, source: Source | None) -> dict[str, Floats]:
+        """Draws of (π, θ), table by table."""
+        rng = generator(source)
         which = rng.integers(len(self.classes), size=size) if len(self.classes) > 1 else np.zeros(size, int)
         return {name: dirichlet_draws(a[which], rng) for name, a in self._shapes().items()}
 
@@ -99,7 +113,7 @@ class NaiveBayesPosterior:
 
     def information(self, level: float) -> dict[str, Floats]:
         """I(y; x_d) = Σ p(y, x) log₂ p(x|y)/p(x) in bits, by feature: mean and both ends of its interval."""
-        thetas = self.sample(DENSE // 4, SeededSource(len(self.classes)))
+        thetas = self._drawn(DENSE // 4, SeededSource(len(self.classes)))
         pi = thetas[self.model.label][:, :, None]
         said = {}
         for name in self.model.features:

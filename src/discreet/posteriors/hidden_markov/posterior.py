@@ -4,39 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from scipy.special import logsumexp
 
-from discreet.posteriors.base import Diagnostics
+from discreet.posteriors.answers import Answers, hidden
 from discreet.posteriors.cautions import cautions
 from discreet.posteriors.hidden_markov.labels import matched, modal, overlap
+from discreet.posteriors.posterior import NAIVE, Diagnostics
+from discreet.posteriors.tables import Axis, Table
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.models.hidden_markov import HiddenMarkov
+    from discreet.sampling.source import Source
 
     Floats = NDArray[np.float64]
 
-AGREED = 0.9  # chains in one mode agree at least this much …
-SPREADS = 6.0  # … and their mean log joints differ by no more than this many standard deviations of a draw's
 FREE = ("log_joint", "stays")  # what chains are judged by: quantities that know no labels
 
 
-class Disagreement(ValueError):  # noqa: N818 - a fact about the fit, said in the user's words
-    """One answer was asked of chains that give several; the message says how to choose."""
-
-
 @final
-@dataclass(frozen=True, eq=False)
-class HiddenMarkovPosterior:
+@dataclass(frozen=True, eq=False, repr=False)
+class HiddenMarkovPosterior(Answers):
     """Draws (chain, draw, …) of z, θ, A and π₀, every state carrying the same label in all of them."""
+
+    HELD: ClassVar[tuple[str, ...]] = ("z", "theta", "transitions", "log_joint")
 
     model: HiddenMarkov
     reading: str  # exact, naive or noise_aware
@@ -76,27 +75,6 @@ class HiddenMarkovPosterior:
         """
         return overlap(self.z, self.model.states)
 
-    @property
-    def level(self) -> Floats:
-        """Mean log joint of each chain after warm-up; compare it with its own spread, not with 0."""
-        return np.asarray(self.log_joint[:, self.warm_up :].mean(axis=1))
-
-    @cached_property
-    def modes(self) -> tuple[tuple[int, ...], ...]:
-        """Groups of chains that agree, the likeliest group first; more than one means several answers."""
-        left, groups = list(np.argsort(-self.level)), []
-        gap = SPREADS * float(np.median(self._log_joint.std(axis=1)))
-        while left:
-            near = self.level[left[0]] - self.level <= gap
-            group = [int(i) for i in left if near[i] and self.agreement[left[0], i] >= AGREED]
-            groups.append(tuple(group))
-            left = [i for i in left if i not in group]
-        return tuple(groups)
-
-    @property
-    def agreed(self) -> bool:
-        return len(self.modes) == 1
-
     @cached_property
     def r_hat(self) -> dict[str, Any]:
         """R̂ of the log joint, of how many cells stay in the state before, and of every state's share of cells
@@ -110,44 +88,66 @@ class HiddenMarkovPosterior:
         """Effective number of draws, of the same quantities."""
         return {name: _figure(ess(draws)) for name, draws in self._watched.items()}
 
+    @cached_property
+    def diagnostics(self) -> Diagnostics:
+        """Worst R-hat and least ESS of what knows no labels."""
+        worst, least = (
+            float(f([said[k] for k in FREE])) for f, said in ((np.max, self.r_hat), (np.min, self.ess))
+        )
+        return Diagnostics(self.kernel, len(self.z), self.z.shape[1], worst, least)
+
     @property
     def cautions(self) -> tuple[str, ...]:
         """The notes, several answers, and what the chains of the likeliest group say of themselves."""
-        best = self.best
-        worst, least = (np.max([best.r_hat[k] for k in FREE]), np.min([best.ess[k] for k in FREE]))
-        found = Diagnostics(self.kernel, len(best.z), best.z.shape[1], float(worst), float(least))
-        several = f"the chains found {len(self.modes)} different answers, and the likeliest is shown"
-        return (*self.notes, *(() if self.agreed else (several,)), *cautions(found))
+        more = (NAIVE if self.reading == "naive" else None,)
+        return (*self.notes, *self._several, *cautions(self.best.diagnostics, more=more))
 
     @property
     def _watched(self) -> dict[str, Floats]:
         paths = self.z.reshape(*self.z.shape[:2], *self.cells)
         stays = (paths[..., 1:] == paths[..., :-1]).sum(axis=(2, 3)).astype(np.float64)
-        return {"log_joint": self._log_joint, "stays": stays, "shares": self._shares}
+        return {"log_joint": self.kept_log_joint, "stays": stays, "shares": self._shares}
 
     @property
-    def _log_joint(self) -> Floats:
+    def kept_log_joint(self) -> Floats:
         return self.log_joint[:, self.warm_up :]
 
     @property
     def _shares(self) -> Floats:
         return np.stack([(self.z == k).mean(axis=2) for k in range(self.model.states)], axis=-1)
 
-    def only(self, chains: Sequence[int]) -> HiddenMarkovPosterior:
-        """Return the same fit, told by these chains alone."""
-        pick = list(chains)
-        return replace(
-            self,
-            z=self.z[pick],
-            theta=self.theta[pick],
-            transitions=self.transitions[pick],
-            log_joint=self.log_joint[pick],
+    def settled(self) -> HiddenMarkovPosterior:
+        return replace(self, log_joint=self.kept_log_joint, warm_up=0)
+
+    # --- tables, of the likeliest group ------------
+    def layout(self) -> tuple[Table, ...]:
+        """Return every feature given the state, the next state given the last, and the first."""
+        model, features = self.model, self.model.features
+        states = hidden("state", model.states, features)
+        levels = [Axis.of(self.labels, name, model.size_of[name]) for name in features]
+        following, first = (hidden("state", model.states, (), word) for word in ("next ", "first "))
+        moves = (("transition", (states, following)), ("initial", (first,)))
+        return (
+            *(Table(x.name, (states, x)) for x in levels),
+            *(Table(name if name not in features else f"state {name}", axes) for name, axes in moves),
         )
 
-    @property
-    def best(self) -> HiddenMarkovPosterior:
-        """Return the fit as the likeliest group of agreeing chains tells it."""
-        return self.only(self.modes[0])
+    def flat_chains(self) -> Floats:
+        each = (*self._by_feature(self.theta).values(), self.transitions)
+        return np.concatenate([part.reshape(*self.z.shape[:2], -1) for part in each], axis=-1)
+
+    def by_chain(self, draws: int, source: Source) -> dict[str, Floats]:
+        """At most `draws` of each Markov chain, never mixed: states by (chain, step), tables by state."""
+        del source
+        kept = self.z.shape[1]
+        chosen = np.unique(np.linspace(0, kept - 1, min(draws, kept)).astype(int))
+        states = self.z[:, chosen].reshape(len(self.z), len(chosen), *self.cells)
+        return {
+            "state": states.astype(np.float64),
+            "transition": self.transitions[:, chosen, :-1],
+            "initial": self.transitions[:, chosen, -1],
+            **self._by_feature(self.theta[:, chosen]),
+        }
 
     # --- what was found; one answer for each chain, never their average ------------
     @property
@@ -225,27 +225,12 @@ class HiddenMarkovPosterior:
             name: part.reshape(len(self.z), *self.cells, -1) for name, part in self._by_feature(table).items()
         }
 
-    def pooled(self) -> HiddenMarkovPosterior:
-        """All chains as one, if they agree."""
-        if not self.agreed:
-            raise Disagreement(
-                f"the chains found {len(self.modes)} different answers {self.modes}, so their average is "
-                "none of them: read .modes, .agreement and .level, then take .best or .only(chains)"
-            )
-        joined = {name: _joined(getattr(self, name)) for name in ("z", "theta", "transitions")}
-        return replace(self, log_joint=_joined(self._log_joint), warm_up=0, **joined)
-
     @property
     def _verdict(self) -> str:
         return (
             ("one answer" if self.agreed else f"{len(self.modes)} DIFFERENT ANSWERS {self.modes}")
             + f", R̂ {max(self.r_hat[name] for name in FREE):.2f}"
             + f", ESS {min(self.ess[name] for name in FREE):.0f}"
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"HiddenMarkovPosterior({self.reading!r}, {self.model!r}, {len(self.z)} chains, {self._verdict})"
         )
 
     def __str__(self) -> str:
@@ -258,7 +243,3 @@ class HiddenMarkovPosterior:
 
 def _figure(value: Any) -> Any:  # noqa: ANN401
     return float(value) if np.ndim(value) == 0 else value
-
-
-def _joined(array: Any) -> Any:  # noqa: ANN401
-    return array.reshape(1, -1, *array.shape[2:])

@@ -98,7 +98,7 @@ def _posterior(
         model=model,
         reading=evidence.reading,
         weights=flat[..., :K],
-        tables=np.concatenate(tables, axis=-1),
+        theta=np.concatenate(tables, axis=-1),
         log_joint=levels,
         records=sizes,
         notes=(odd,) if odd else (),
@@ -134,10 +134,5 @@ def _notes(made: MixturePosterior, shown: NDArray[Any]) -> tuple[str, ...]:
         notes.append(
             f"{small} of {made.model.components} classes hold fewer than {FEW} records: the data do not "
             "support so many, and those show the prior"
-        )
-    if not made.agreed:
-        notes.append(
-            f"the chains found {len(made.modes)} different answers {made.modes}: what is said of all of them "
-            "at once is said of the likeliest group"
         )
     return tuple(notes)

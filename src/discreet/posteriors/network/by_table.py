@@ -10,13 +10,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from discreet.families.family import credible
-from discreet.posteriors.base import Diagnostics
 from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
 from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable, draw
-from discreet.posteriors.network.posterior import AT_ONCE, NetworkPosterior, generator, tables
+from discreet.posteriors.network.posterior import AT_ONCE, NetworkPosterior, tables
 from discreet.posteriors.network.queries import cells_of, marginal
 from discreet.posteriors.noise_law import NoiseLaw
-from discreet.sampling.source import SYSTEM
+from discreet.posteriors.posterior import Diagnostics, generator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from discreet.families.family import Floats
     from discreet.mechanisms.statistics.noisy_tables import NoisyCells
     from discreet.models.bayes_net import BayesianNetwork
-    from discreet.posteriors.network.posterior import Tables
     from discreet.posteriors.network.queries import Records
     from discreet.sampling.source import Source
 
@@ -35,7 +33,7 @@ DENSE = 4000  # draws of θ that intervals are read from
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NetworkCounts(NetworkPosterior):
     """Mixture over draws of the counts: given them, every row of every table is Dirichlet, independently."""
 
@@ -69,18 +67,17 @@ class NetworkCounts(NetworkPosterior):
         """E(θ | counts) for each draw of them."""
         return np.asarray(self._shapes / self._rows(self._shapes))
 
-    def mean(self) -> Tables:
-        return self.model.split(self._means.mean(axis=0))
+    def flat_mean(self) -> Floats:
+        return np.asarray(self._means.mean(axis=0))
 
-    def variance(self) -> Tables:
+    def flat_variance(self) -> Floats:
         """Return the mean of the variances and the variance of the means."""
         m = self._means
         within = m * (1 - m) / (self._rows(self._shapes) + 1)
-        return self.model.split(within.mean(axis=0) + m.var(axis=0))
+        return np.asarray(within.mean(axis=0) + m.var(axis=0))
 
-    def interval(self, level: float) -> Tables:
-        ends = np.quantile(self._dense, credible(level), axis=0).astype(np.float64)
-        return {node: np.moveaxis(both, 0, -1) for node, both in tables(self.model, ends).items()}
+    def flat_interval(self, level: float) -> Floats:
+        return np.quantile(self._dense, credible(level), axis=0).T.astype(np.float64)
 
     @cached_property
     def _dense(self) -> NDArray[np.float32]:
@@ -97,8 +94,8 @@ class NetworkCounts(NetworkPosterior):
         )
         return np.concatenate(list(each), axis=1)
 
-    def flat(self, size: int, source: Source | None = None) -> Floats:
-        rng = generator(source or SYSTEM)
+    def flat_sample(self, size: int, source: Source | None = None) -> Floats:
+        rng = generator(source)
         return self._drawn(self._shapes[rng.integers(len(self.counts), size=size)], rng)
 
     def log_predictive(self, records: Records) -> Floats:
@@ -113,10 +110,6 @@ class NetworkCounts(NetworkPosterior):
 
     def marginal(self, columns: Sequence[str]) -> Floats:
         return np.asarray(marginal(self.model, self._means, columns).mean(axis=0))
-
-    def __repr__(self) -> str:
-        said = "".join(f"; {note}" for note in self.notes)
-        return f"NetworkCounts(reading={self.reading!r}, {self.model!r}, {self.diagnostics!r}{said})"
 
 
 def by_table(

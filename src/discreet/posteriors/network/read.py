@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.posteriors.base import Diagnostics
 from discreet.posteriors.cautions import MIXED, cautions, rows_near_empty, strayed
 from discreet.posteriors.counts_read import known_reading, refitted
 from discreet.posteriors.network.by_table import DRAWS, NetworkCounts, by_table
@@ -28,8 +27,8 @@ from discreet.posteriors.network.posterior import (
     NetworkDraws,
     NetworkPosterior,
     OneNetwork,
-    generator,
 )
+from discreet.posteriors.posterior import Diagnostics, generator
 from discreet.progress import steps
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
@@ -80,7 +79,8 @@ def noise_aware(
 
 def drawn(draws: Draws, model: BayesianNetwork) -> OneNetwork:
     """Read the network that was released as one draw."""
-    return OneNetwork(model, draws.sample(1)[0])
+    del model
+    return OneNetwork(draws)
 
 
 def fit(

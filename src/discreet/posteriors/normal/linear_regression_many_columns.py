@@ -18,12 +18,12 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from discreet.families.laws.matrices import nearest_semidefinite, unpack
-from discreet.posteriors.base import Diagnostics
 from discreet.posteriors.cautions import FEWEST, TAIL, cautions, judged, misfit
 from discreet.posteriors.normal.linear_regression_moments import clipped
 from discreet.posteriors.normal.moments import near
 from discreet.posteriors.normal.sampled import SampledPosterior
 from discreet.posteriors.normal.tempered_swarm import LAST, settle
+from discreet.posteriors.posterior import Diagnostics
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.families.laws.matrices import nearest_semidefinite
-from discreet.posteriors.base import Diagnostics
 from discreet.posteriors.cautions import FEWEST, MIXED, judged, misfit
 from discreet.posteriors.normal.chains import Plan
 from discreet.posteriors.normal.starts import shape
 from discreet.posteriors.normal.tempered_swarm import settle
+from discreet.posteriors.posterior import Diagnostics
 from discreet.progress import steps
 
 if TYPE_CHECKING:

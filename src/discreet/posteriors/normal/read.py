@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.posteriors.base import Diagnostics, public_source
+from discreet.posteriors.base import public_source
 from discreet.posteriors.cautions import FEWEST, MIXED, TAIL, cautions, judged
 from discreet.posteriors.normal.chains import Plan, augmented, collect, limiting
 from discreet.posteriors.normal.latent_model import Observed, latent
 from discreet.posteriors.normal.sampled import SampledPosterior
 from discreet.posteriors.normal.starts import normal_points
 from discreet.posteriors.normal.unclipped import base, matters, read_unclipped
+from discreet.posteriors.posterior import Diagnostics
 from discreet.progress import steps as shown
 
 if TYPE_CHECKING:

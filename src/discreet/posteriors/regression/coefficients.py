@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from scipy.special import ndtri
@@ -13,8 +13,8 @@ from scipy.special import ndtri
 from discreet.families.family import credible
 from discreet.models.design import encoded
 from discreet.models.regression_records import rows_of
-from discreet.posteriors.draws import OnlyDraws
-from discreet.sampling.source import SYSTEM
+from discreet.posteriors.drawn import DrawnPosterior
+from discreet.posteriors.posterior import Diagnostics, Posterior, generator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,38 +30,19 @@ CELLS = 2**20  # margins in memory at once
 NODES = np.linspace(-8, 8, 257)  # of the trapezoidal rule, which is exact to e^{−2π²/(hσ)} for a σ(s)
 
 
-class Coefficients(ABC):
+class Coefficients(Posterior):
     """The weights of a generalised linear model, by name, and what they predict. Public, and free to read."""
 
-    model: GeneralizedLinear  # bound
-    reading: str
-    caution: str | None
+    if TYPE_CHECKING:  # a field where a reading may say something against itself
 
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Where the reading is not to be trusted, and why; empty where there is nothing to say."""
-        return (self.caution,) if self.caution else ()
+        @property
+        def caution(self) -> str | None:
+            """Where the reading is not to be trusted, and why."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
+    def own_names(self) -> tuple[str, ...]:
         """Name each weight; the intercept last."""
-        return self.model.names
-
-    @abstractmethod
-    def mean(self) -> Floats:
-        """E w"""
-
-    @abstractmethod
-    def variance(self) -> Floats:
-        """Var w, weight by weight"""
-
-    @abstractmethod
-    def interval(self, level: float) -> Floats:
-        """Equal-tailed credible intervals, d×2."""
-
-    @abstractmethod
-    def sample(self, size: int, source: Source | None = None) -> Floats:
-        """`size` draws of w, size×d."""
+        found: tuple[str, ...] = self.model.names
+        return found
 
     @abstractmethod
     def _expected(self, rows: Floats) -> Floats:
@@ -82,7 +63,7 @@ class Coefficients(ABC):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NormalCoefficients(Coefficients):
     """w ~ N(location, covariance) given the release."""
 
@@ -98,23 +79,30 @@ class NormalCoefficients(Coefficients):
         for name, shape in (("location", (d,)), ("covariance", (d, d))):
             kept = np.array(getattr(self, name), dtype=np.float64)
             if kept.shape != shape or not np.isfinite(kept).all():
-                raise ValueError(f"{name} must be {shape} finite numbers for the weights {self.names}")
+                raise ValueError(f"{name} must be {shape} finite numbers for the weights {self.model.names}")
             kept.flags.writeable = False
             object.__setattr__(self, name, kept)
 
-    def mean(self) -> Floats:
+    @property
+    def diagnostics(self) -> Diagnostics:
+        return Diagnostics("normal approximation")
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        return (self.caution,) if self.caution else super().cautions
+
+    def flat_mean(self) -> Floats:
         return self.location
 
-    def variance(self) -> Floats:
+    def flat_variance(self) -> Floats:
         return np.asarray(np.maximum(np.diag(self.covariance), 0))
 
-    def interval(self, level: float) -> Floats:
-        spread = np.sqrt(self.variance())
+    def flat_interval(self, level: float) -> Floats:
+        spread = np.sqrt(self.flat_variance())
         return np.asarray(self.location[:, None] + spread[:, None] * ndtri(credible(level)))
 
-    def sample(self, size: int, source: Source | None = None) -> Floats:
-        """Draw freely: what is released is public already."""
-        normal = np.random.default_rng((source or SYSTEM).words(4).tolist())
+    def flat_sample(self, size: int, source: Source | None = None) -> Floats:
+        normal = generator(source)
         return np.asarray(self.location + normal.standard_normal((size, len(self.location))) @ self._root.T)
 
     @cached_property
@@ -135,50 +123,18 @@ class NormalCoefficients(Coefficients):
 
 
 @final
-@dataclass(frozen=True)
-class CoefficientDraws(Coefficients):
+class CoefficientDraws(Coefficients, DrawnPosterior):
     """w₁, …, w_q, each paid for; their posterior stays private."""
 
-    draws: Draws
-    caution: str | None = None
-    reading: str = "draws"
-
-    @property
-    def model(self) -> GeneralizedLinear:  # type: ignore[override]  # of the draws
-        found: GeneralizedLinear = self.draws.model
-        return found
-
-    @property
-    def size(self) -> int:
-        return self.draws.size
-
-    def mean(self) -> Floats:
-        """Average of what was released; an estimate of the posterior mean, exact for no data set."""
-        return np.asarray(self.draws.mean())
-
-    def variance(self) -> NoReturn:
-        self._refuse("the variance")
-
-    def interval(self, level: float) -> NoReturn:
-        self._refuse(f"the {level:g} interval")
-
-    def sample(self, size: int | None = None, source: Source | None = None) -> Floats:
-        """Return the first `size` released draws, or all; a further draw would be a further release."""
-        del source
-        if size is not None and not 0 <= size <= self.size:
-            self._refuse(f"a sample of {size}")
-        return self.draws.sample(size)
+    caution: ClassVar[None] = None
+    REFUSED: ClassVar[str] = (
+        "{what} of the weights was not released, only {held}: the posterior itself is as private as the "
+        "data, and a further draw costs again. mechanism='objective_perturbation' pays once and is then "
+        "read freely, with intervals"
+    )
 
     def _expected(self, rows: Floats) -> Floats:
-        return np.asarray(self.model.loss.expected(rows @ self.draws.sample().T).mean(axis=1))
-
-    def _refuse(self, what: str) -> NoReturn:
-        held = "one draw" if self.size == 1 else f"{self.size} draws"
-        raise OnlyDraws(
-            f"{what} of the weights was not released, only {held}: the posterior itself is as private as the "
-            "data, and a further draw costs again. mechanism='objective_perturbation' pays once and is then "
-            "read freely, with intervals"
-        )
+        return np.asarray(self.model.loss.expected(rows @ self.held.T).mean(axis=1))
 
 
 def drawn(draws: Draws, model: Any) -> CoefficientDraws:  # noqa: ANN401 - a GeneralizedLinear

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from discreet.families.family import credible
-from discreet.posteriors.base import Diagnostics, NoiseAware
+from discreet.posteriors.base import NoiseAware
+from discreet.posteriors.posterior import Diagnostics
 from discreet.posteriors.scalar.coordinate import coordinate, log_prior, parameter
 from discreet.posteriors.scalar.likelihood import Likelihood
 from discreet.posteriors.scalar.search import slopes, tabulate
+from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from discreet.families.family import Floats
     from discreet.families.scalar import ScalarFamily
@@ -79,28 +81,26 @@ class GridPosterior(NoiseAware):
         density = np.exp(log - log.max())
         return float(np.log(np.trapezoid(density, x)) + log.max())
 
-    def mean(self) -> float:
+    def flat_mean(self) -> Floats:
         _, theta, mass, _ = self._dense
-        return float(mass @ theta)
+        return np.array([mass @ theta])
 
-    def variance(self) -> float:
+    def flat_variance(self) -> Floats:
         _, theta, mass, _ = self._dense
-        return float(mass @ (theta - self.mean()) ** 2)
+        return np.array([mass @ (theta - mass @ theta) ** 2])
 
     def cdf(self, theta: ArrayLike) -> Floats:
         """P(θ' ≤ θ | Ŝ)"""
         x, _, _, below = self._dense
         return np.asarray(np.interp(coordinate(self.prior, np.asarray(theta, dtype=np.float64)), x, below))
 
-    def interval(self, level: float) -> Floats:
-        return self._at(credible(level))
+    def flat_interval(self, level: float) -> Floats:
+        return self._at(credible(level))[None]
 
-    def sample(self, size: int, source: Source | None = None) -> NDArray[Any]:
+    def flat_sample(self, size: int, source: Source | None = None) -> Floats:
         """Inverse of the distribution function at uniform doubles."""
-        from discreet.sampling.source import SYSTEM  # noqa: PLC0415
-
         words = (source or SYSTEM).words(size) >> np.uint64(11)
-        return self._at((words.astype(np.float64) + 0.5) * 2.0**-53)
+        return self._at((words.astype(np.float64) + 0.5) * 2.0**-53)[:, None]
 
     def _at(self, probability: Floats) -> Floats:
         x, _, _, below = self._dense

@@ -26,7 +26,7 @@ def density(prior: Family, posterior: Any, group: Group) -> tuple[Html, bool]:  
     low, high, cut = span(prior, posterior)
     x = np.linspace(low, high, POINTS + 2)[1:-1]
     before, after = (np.exp(np.clip(law.log_density(x), -700, 700)) for law in (prior, posterior))
-    ends, mean = np.ravel(posterior.interval(LEVEL)), float(posterior.mean())
+    ends, mean = np.ravel(posterior.interval(LEVEL)), float(np.ravel(posterior.mean())[0])
     top = _height(after, (x >= ends[0]) & (x <= ends[1]))
     say = teller(ends[1] - ends[0], percent=group.percent)
 

@@ -10,11 +10,10 @@ import numpy as np
 from discreet.report.drawn.svg import cut_to_room, pixels, responsive, words
 from discreet.report.markup import Html, element, joined, table
 from discreet.report.numbers import decimals, places_for, shown, whole
-from discreet.report.subject import UNKNOWN, quoted
+from discreet.report.subject import quoted
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats
-    from discreet.release.release import Release
 
 LEVEL = 0.9
 MOST_ROWS, MOST_COLUMNS = 14, 6
@@ -49,15 +48,6 @@ class Shares:
             if count > most
         ]
         return f"Not shown: {' and '.join(rest)}; they are in the release file." if rest else ""
-
-
-def levels_of(release: Release, column: str, size: int) -> tuple[str, ...]:
-    """Read the levels of a column off the schema, or number them where it does not say."""
-    declared = release.schema.get("columns", {}).get(column, {})
-    if declared.get("kind") == "binary":
-        return "no", "yes"
-    levels = [*declared.get("levels", ()), *([] if declared.get("unknown") is not None else [UNKNOWN])]
-    return tuple(map(str, levels if len(levels) == size else range(size)))
 
 
 def strips(name: str, one: Shares) -> Html:

@@ -1,0 +1,88 @@
+"""What parameters are called in public: columns and their levels, as the schema declares them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.posteriors.named_parameters import named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from discreet.families.family import Family
+
+UNKNOWN = "(unknown)"  # where a schema sends undeclared categories
+BARE = ("p", "weights")  # variables whose coordinates are known by their label alone
+
+
+@final
+@dataclass(frozen=True)
+class Labels:
+    """The columns of a release and its public schema; empty where a value is read without a release."""
+
+    columns: tuple[str, ...] = ()
+    schema: Mapping[str, Any] = field(default_factory=dict)
+
+    def declared(self, column: str) -> tuple[str, ...]:
+        """Return the label of every code of a column; empty where the schema does not say."""
+        said = self.schema.get("columns", {}).get(column, {})
+        if said.get("kind") == "binary":
+            return "no", "yes"
+        rest = () if said.get("unknown") is not None else (UNKNOWN,)
+        return (*map(str, said["levels"]), *rest) if "levels" in said else ()
+
+    def levels(self, column: str, size: int) -> tuple[str, ...]:
+        """Return the label of every code, or the codes themselves where the schema does not say."""
+        found = self.declared(column)
+        return found if len(found) == size else tuple(map(str, range(size)))
+
+    def axis(self, size: int, what: str) -> tuple[str, ...]:
+        """Name the coordinates of a vector: by levels, by columns, by all columns but the response."""
+        only = self.declared(self.columns[0]) if len(self.columns) == 1 else ()
+        for found in (only, self.columns, self.columns[:-1]):
+            if len(found) == size:
+                return found
+        return tuple(f"{what} {i + 1}" for i in range(size))
+
+
+UNNAMED = Labels()
+
+
+def family_names(model: Family, size: int, labels: Labels) -> tuple[str, ...]:
+    """Name the coordinates of a family's θ: its parameters, and within one the levels or columns."""
+    places = named(model, np.arange(size, dtype=np.float64) if size > 1 else np.zeros(()))
+    found: dict[int, str] = {}
+    for name, indices in places.items():
+        axis = labels.axis(indices.shape[0], _one_of(name)) if indices.ndim else ()
+        for place in np.ndindex(indices.shape):
+            found.setdefault(int(indices[place]), _spoken(name, tuple(axis[i] for i in place)))
+    return tuple(found[i] for i in range(size))
+
+
+def _one_of(name: str) -> str:
+    return {"p": "category", "weights": "weight"}.get(name, "column")
+
+
+def _spoken(name: str, where: tuple[str, ...]) -> str:
+    if len(set(where)) == 2:
+        return f"{name} of {where[0]} and {where[1]}"
+    if len(where) == 2:
+        return f"variance of {where[0]}"
+    return name if not where else where[0] if name in BARE else f"{name} of {where[0]}"
+
+
+def unique(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names, a repeated one with its number behind it: no two parameters are called alike."""
+    seen: dict[str, int] = {}
+    found: list[str] = []
+    for name in names:
+        new = name
+        while new in seen:
+            seen[name] += 1
+            new = f"{name} ({seen[name]})"
+        seen.setdefault(new, 1)
+        found.append(new)
+    return tuple(found)
