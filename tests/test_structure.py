@@ -58,8 +58,8 @@ LAYERS = {
         "shown",
     },
     # what is right of the release is post-processing: of mechanisms it knows only the value they released
-    "posteriors": {"privacy", "sampling", "families", "models", "mechanisms"},
-    "report": {"privacy", "families", "models", "release"},
+    "posteriors": {"privacy", "sampling", "families", "models", "mechanisms", "shown"},
+    "report": {"privacy", "families", "models", "release", "posteriors"},
     "planning": {"privacy", "sampling", "families", "models", "mechanisms", "posteriors"},
 }
 # estimators take arrays instead of a table, and pay as privatise does

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from discreet.posteriors.posterior import Sampled
-from discreet.posteriors.tables import Axis, TablePosterior
+from discreet.posteriors.tables import TableAxis, TablePosterior
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,10 +106,10 @@ class Answers(Sampled, TablePosterior):
         return f"{answers}, {self.diagnostics!r}"
 
 
-def hidden(what: str, count: int, taken: Sequence[str], word: str = "") -> Axis:
+def hidden(what: str, count: int, taken: Sequence[str], word: str = "") -> TableAxis:
     """Return the axis of hidden classes or states, under a name that no column has."""
     name = f"{word}{what}"
     while name in taken:
         name = f"hidden {name}"
     levels = tuple(f"{what} {k + 1}" for k in range(count))
-    return Axis(name, levels, tuple(f"{word}{level}" for level in levels))
+    return TableAxis(name, levels, tuple(f"{word}{level}" for level in levels))

@@ -49,7 +49,8 @@ def _posterior_noisy_release(
     reading: str = DEFAULT_READING,
     **options: Any,  # noqa: ANN401
 ) -> Posterior:
-    return value.read(model=model, reading=reading, **options)
+    found: Posterior = value.read(model=model, reading=reading, **options)
+    return found
 
 
 @posterior.register(NoisyCells)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True)
-class Axis:
+class TableAxis:
     """One axis of a table: a column and its levels, or hidden classes, whose levels speak for themselves."""
 
     name: str
@@ -31,7 +31,7 @@ class Axis:
     words: tuple[str, ...] = ()  # what a level is called within a sentence; "column = level" unless given
 
     @classmethod
-    def of(cls, labels: Labels, column: str, size: int) -> Axis:
+    def of(cls, labels: Labels, column: str, size: int) -> TableAxis:
         return cls(column, labels.levels(column, size))
 
     @property
@@ -41,11 +41,11 @@ class Axis:
 
 @final
 @dataclass(frozen=True)
-class Table:
+class ProbabilityTable:
     """Probabilities of the last axis given the others."""
 
     name: str
-    axes: tuple[Axis, ...]
+    axes: tuple[TableAxis, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,11 +67,11 @@ class TablePosterior(Posterior):
     """A posterior over tables of probabilities: one parameter for each cell, table after table."""
 
     @abstractmethod
-    def layout(self) -> tuple[Table, ...]:
+    def layout(self) -> tuple[ProbabilityTable, ...]:
         """Return every table with its axes, in the order of the parameters."""
 
     @cached_property
-    def _layout(self) -> tuple[Table, ...]:
+    def _layout(self) -> tuple[ProbabilityTable, ...]:
         return self.layout()
 
     def prior(self) -> TablePosterior | None:
@@ -108,7 +108,7 @@ class TablePosterior(Posterior):
         return self.tables()[name]
 
 
-def split(layout: tuple[Table, ...], flat: Floats, axis: int = -1) -> list[Floats]:
+def split(layout: tuple[ProbabilityTable, ...], flat: Floats, axis: int = -1) -> list[Floats]:
     """Cut the axis of parameters into the tables, in their shapes."""
     ends = np.cumsum([prod(table.shape) for table in layout])[:-1]
     place = axis % flat.ndim

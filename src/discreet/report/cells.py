@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.models.mixture import Mixture
     from discreet.models.naive_bayes import NaiveBayes
     from discreet.posteriors.posterior import Posterior
-    from discreet.posteriors.tables import Table, TablePosterior
+    from discreet.posteriors.tables import ProbabilityTable, TablePosterior
     from discreet.release.release import Release
 
 MOST_TABLES = 24
@@ -133,7 +133,7 @@ def _intervals(posterior: TablePosterior) -> Floats:
         return np.full((len(posterior.names), 2), np.nan)
 
 
-def _shares(table: Table, mean: Floats, interval: Floats) -> Shares:
+def _shares(table: ProbabilityTable, mean: Floats, interval: Floats) -> Shares:
     groups, levels = table.rows, table.axes[-1].levels
     shape = (len(groups), len(levels))
     return Shares(table.name, groups, levels, mean.reshape(shape), interval.reshape(*shape, 2))

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.families.family import Family, Floats
-    from discreet.posteriors.posterior import Posterior
     from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee
 
@@ -42,7 +41,7 @@ class NoisyRelease:
     seeded: bool  # drawn from a public seed, hence not private
 
     @cached_property
-    def posterior(self) -> Posterior:
+    def posterior(self) -> Any:  # noqa: ANN401 - a Posterior, which this layer does not know
         """The posterior given Ŝ and the law of its noise: the default of `read`, computed once."""
         return self.read()
 
@@ -52,7 +51,7 @@ class NoisyRelease:
         model: Family | None = None,
         reading: str = DEFAULT_READING,
         **options: Any,  # noqa: ANN401 - the reading's own
-    ) -> Posterior:
+    ) -> Any:  # noqa: ANN401 - a Posterior
         """Read the release, as often as you like, under any prior (`model`) of the same family and bounds.
 
         `naive` takes Ŝ for S (its option: project); `noise_aware` is the posterior given Ŝ and the law of its
@@ -66,8 +65,7 @@ class NoisyRelease:
             )
         if reading not in READINGS:
             raise ValueError(f"unknown reading {reading!r}; known: {', '.join(READINGS)}")
-        found: Posterior = READINGS[reading](self, prior, **options)
-        return found
+        return READINGS[reading](self, prior, **options)
 
 
 def _encoding(model: Family) -> tuple[object, ...]:
@@ -109,7 +107,7 @@ def _joint_hull_scalar_family_or_dirichlet_law(_model: Family, noisy: Floats) ->
     return np.maximum(noisy, 0)
 
 
-def noise_aware(release: NoisyRelease, prior: Family, **options: Any) -> Posterior:  # noqa: ANN401
+def noise_aware(release: NoisyRelease, prior: Family, **options: Any) -> Any:  # noqa: ANN401
     """Read with the noise accounted for, as the catalogue says; the same numbers every time."""
     row = ROWS.get(prior.name)
     read = None if row is None else row.load("reader", release.kind)
@@ -118,14 +116,12 @@ def noise_aware(release: NoisyRelease, prior: Family, **options: Any) -> Posteri
             f"no noise-aware reading is known for {type(prior).__name__}; reading='naive' takes the noisy "
             "statistic as if it were exact"
         )
-    found: Posterior = read(release, prior, **options)
-    return found
+    return read(release, prior, **options)
 
 
-def naive(release: NoisyRelease, prior: Family, *, project: bool = True) -> Posterior:
+def naive(release: NoisyRelease, prior: Family, *, project: bool = True) -> Any:  # noqa: ANN401
     """Read with the noise left out: `naive_law`, as a posterior."""
-    found: Posterior = resolve("posteriors.conjugate:naive")(release, prior, project=project)
-    return found
+    return resolve("posteriors.conjugate:naive")(release, prior, project=project)
 
 
 # The seam for readings of one release: name → Reading.

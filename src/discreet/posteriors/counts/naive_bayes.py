@@ -16,7 +16,7 @@ from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable, 
 from discreet.posteriors.counts_read import known_reading, refitted
 from discreet.posteriors.noise_law import NoiseLaw
 from discreet.posteriors.posterior import Diagnostics, generator
-from discreet.posteriors.tables import Axis, Table, TablePosterior
+from discreet.posteriors.tables import ProbabilityTable, TableAxis, TablePosterior
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ class NaiveBayesPosterior(TablePosterior):
         size = len(self.classes)
         return Diagnostics("independent draws of the counts", draws=size, ess=float(size))
 
-    def layout(self) -> tuple[Table, ...]:
-        axes = {name: Axis.of(self.labels, name, size) for name, size in self.model.size_of.items()}
+    def layout(self) -> tuple[ProbabilityTable, ...]:
+        axes = {name: TableAxis.of(self.labels, name, size) for name, size in self.model.size_of.items()}
         label = axes[self.model.label]
-        within = (Table(name, (label, axes[name])) for name in self.model.features)
-        return (Table(label.name, (label,)), *within)
+        within = (ProbabilityTable(name, (label, axes[name])) for name in self.model.features)
+        return (ProbabilityTable(label.name, (label,)), *within)
 
     def prior(self) -> NaiveBayesPosterior:
         """Return the same without data."""

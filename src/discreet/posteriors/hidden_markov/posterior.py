@@ -13,7 +13,7 @@ from discreet.posteriors.answers import Answers, hidden
 from discreet.posteriors.cautions import cautions
 from discreet.posteriors.hidden_markov.labels import matched, modal, overlap
 from discreet.posteriors.posterior import NAIVE, Diagnostics
-from discreet.posteriors.tables import Axis, Table
+from discreet.posteriors.tables import ProbabilityTable, TableAxis
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
 
@@ -120,16 +120,19 @@ class HiddenMarkovPosterior(Answers):
         return replace(self, log_joint=self.kept_log_joint, warm_up=0)
 
     # --- tables, of the likeliest group ------------
-    def layout(self) -> tuple[Table, ...]:
+    def layout(self) -> tuple[ProbabilityTable, ...]:
         """Return every feature given the state, the next state given the last, and the first."""
         model, features = self.model, self.model.features
         states = hidden("state", model.states, features)
-        levels = [Axis.of(self.labels, name, model.size_of[name]) for name in features]
+        levels = [TableAxis.of(self.labels, name, model.size_of[name]) for name in features]
         following, first = (hidden("state", model.states, (), word) for word in ("next ", "first "))
         moves = (("transition", (states, following)), ("initial", (first,)))
         return (
-            *(Table(x.name, (states, x)) for x in levels),
-            *(Table(name if name not in features else f"state {name}", axes) for name, axes in moves),
+            *(ProbabilityTable(x.name, (states, x)) for x in levels),
+            *(
+                ProbabilityTable(name if name not in features else f"state {name}", axes)
+                for name, axes in moves
+            ),
         )
 
     def flat_chains(self) -> Floats:

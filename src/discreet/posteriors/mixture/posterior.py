@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from discreet.posteriors.answers import Answers, hidden
 from discreet.posteriors.cautions import cautions
 from discreet.posteriors.posterior import NAIVE, Diagnostics, generator
-from discreet.posteriors.tables import Axis, Table
+from discreet.posteriors.tables import ProbabilityTable, TableAxis
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
 
@@ -85,11 +85,14 @@ class MixturePosterior(Answers):
         return (*self.notes, *self._several, *cautions(self.best.diagnostics, more=more))
 
     # --- what was found ------------
-    def layout(self) -> tuple[Table, ...]:
-        features = [Axis.of(self.labels, name, size) for name, size in self.model.size_of.items()]
+    def layout(self) -> tuple[ProbabilityTable, ...]:
+        features = [TableAxis.of(self.labels, name, size) for name, size in self.model.size_of.items()]
         classes = hidden("class", self.model.components, self.model.features)
         name = "weights" if "weights" not in self.model.features else "class weights"
-        return (Table(name, (classes,)), *(Table(x.name, (classes, x)) for x in features))
+        return (
+            ProbabilityTable(name, (classes,)),
+            *(ProbabilityTable(x.name, (classes, x)) for x in features),
+        )
 
     def flat_chains(self) -> Floats:
         shape = self.weights.shape[:2]

@@ -14,7 +14,7 @@ from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
 from discreet.posteriors.drawn import DrawnPosterior
 from discreet.posteriors.network.queries import ancestral, log_probabilities, marginal
 from discreet.posteriors.posterior import Diagnostics, Sampled, generator
-from discreet.posteriors.tables import Axis, Table, TablePosterior
+from discreet.posteriors.tables import ProbabilityTable, TableAxis, TablePosterior
 from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:
@@ -40,9 +40,11 @@ class NetworkPosterior(TablePosterior):
         @property
         def model(self) -> BayesianNetwork: ...
 
-    def layout(self) -> tuple[Table, ...]:
-        axes = {name: Axis.of(self.labels, name, size) for name, size in self.model.size_of.items()}
-        return tuple(Table(name, tuple(axes[c] for c in columns)) for name, columns in self.model.layout)
+    def layout(self) -> tuple[ProbabilityTable, ...]:
+        axes = {name: TableAxis.of(self.labels, name, size) for name, size in self.model.size_of.items()}
+        return tuple(
+            ProbabilityTable(name, tuple(axes[c] for c in columns)) for name, columns in self.model.layout
+        )
 
     @abstractmethod
     def log_predictive(self, records: Records) -> Floats:
