@@ -11,7 +11,6 @@ from discreet.line.choose import mechanism_class, mechanism_names
 from discreet.line.facts import release_facts
 from discreet.line.forms import one_release
 from discreet.statistics import bounded
-from discreet.statistics.ranges import refuse_narrow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +50,6 @@ def privatise(
     """
     kind = mechanism_class(mechanism or mechanism_names(model)[0], model)
     statistic = bounded(table, model, target.relation, reads=kind.reads)
-    refuse_narrow(statistic.table, statistic.model)
     ready = calibrate(kind, statistic, target, draws=draws, **options)
     own = promise_for_unit(ready, statistic.rows_per_unit, target)
     form = one_release(release_facts(statistic, ready, own, target, source))

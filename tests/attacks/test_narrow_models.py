@@ -66,6 +66,18 @@ def test_refused_before_the_charge(columns, model, ledger):
     assert [entry.kind for entry in ledger.history()] == ["scope"]
 
 
+@pytest.mark.parametrize(("columns", "model"), NARROW, ids=lambda x: getattr(x, "name", None))
+def test_refused_by_hand_too(columns, model):
+    """A statistic is prepared by hand on the same terms; who wants the cut says so."""
+    table = dc.Table.open(ROWS, schema=SCHEMA, n=N)
+    chosen = table if columns is None else table[columns]
+    with pytest.raises(ValueError, match="cut off in silence"):
+        chosen.bounded(model)
+    with pytest.raises(ValueError, match="cut off in silence"):
+        dc.statistics.bounded(chosen, model)
+    assert chosen.bounded(model, clip=True).n == N
+
+
 def test_every_family_that_cuts_is_tried():
     cutting = {type(family) for family, _ in EXAMPLES if family.limits is not None}
     assert cutting == {type(model) for _, model in NARROW if isinstance(model, dc.families.Family)}

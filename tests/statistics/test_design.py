@@ -96,7 +96,7 @@ def test_an_unknown_level_may_be_a_declared_one():
 
 def test_counts_are_answers_of_a_poisson_model(table):
     model = GeneralizedLinear("visits", ("age", "smoker"), norm=2, loss=ClippedPoisson(6))
-    assert bounded(table, model).read().values.answers.tolist() == [0, 6, 5, 6, 2]
+    assert bounded(table, model, clip=True).read().values.answers.tolist() == [0, 6, 5, 6, 2]
 
 
 def test_binary_and_derived_targets(table):

@@ -65,7 +65,7 @@ def statistic(rows, relation, name, unit=None, k=None, *, where=False):
     if name == "counts":
         return counts(table, ["w", "b"], by=["c"], relation=relation)
     columns, model = MODELS[name]
-    return table[columns].bounded(model, relation)
+    return table[columns].bounded(model, relation, clip=True)
 
 
 def moves(ours, theirs):

@@ -17,7 +17,6 @@ from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.words import in_words
 from discreet.release.json import plain
 from discreet.statistics import bounded
-from discreet.statistics.ranges import refuse_narrow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +49,6 @@ def privatise_tiers(
     """
     relation = _one_relation(model, targets)
     statistic = bounded(table, model, relation)
-    refuse_narrow(statistic.table, statistic.model)
     each = {name: per_row(target, statistic.rows_per_unit) for name, target in targets.items()}
     ready = TieredStatistics.calibrate(
         cast("Family", statistic.model), n=statistic.n, targets=list(each.values())

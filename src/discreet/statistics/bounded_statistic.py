@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.catalogue import row_of
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.statistics.exact_value import Counted, checked, of_rows
+from discreet.statistics.ranges import refuse_narrow
 from discreet.tables.errors import blindly
 
 if TYPE_CHECKING:
@@ -56,11 +57,17 @@ class BoundedStatistic:
 
 
 def bounded(
-    table: Table, model: Model, relation: Relation = SUBSTITUTE, *, reads: str = "statistic"
+    table: Table,
+    model: Model,
+    relation: Relation = SUBSTITUTE,
+    *,
+    reads: str = "statistic",
+    clip: bool = False,
 ) -> BoundedStatistic:
     """Prepare model.statistic of the table's selected columns, under a relation that the table supports.
 
     `reads` is what a mechanism says it reads; some read another thing than the model's own statistic.
+    A model that takes less than its columns may hold is refused, unless `clip` asks for the cut.
     """
     table.relation_for(relation)
     row = row_of(model)
@@ -69,7 +76,10 @@ def bounded(
     if builder is None:
         raise TypeError(f"{type(model).__name__} has no {reads}; it has {', '.join(row.statistic)}")
     n = table.size() if relation is SUBSTITUTE else None
-    return BoundedStatistic(table, model, relation, n, builder(table, model, n))
+    query = builder(table, model, n)
+    if not clip:
+        refuse_narrow(table, model)
+    return BoundedStatistic(table, model, relation, n, query)
 
 
 def fitted(model: Any, table: Table) -> tuple[Table, Any]:  # noqa: ANN401 - a family as it is

@@ -129,11 +129,16 @@ class Table:
             raise ValueError("the table is empty; without data, the posterior is the prior")
         return n
 
-    def bounded(self, model: Family, relation: Relation = SUBSTITUTE) -> BoundedStatistic:
-        """Return the model's exact integer statistic of the selected columns, unread, and its sensitivity."""
+    def bounded(
+        self, model: Family, relation: Relation = SUBSTITUTE, *, clip: bool = False
+    ) -> BoundedStatistic:
+        """Return the model's exact integer statistic of the selected columns, unread, and its sensitivity.
+
+        A model that takes less than its columns may hold is refused, unless `clip` asks for the cut.
+        """
         from discreet.statistics import bounded  # noqa: PLC0415 - statistics stands on tables
 
-        return bounded(self, model, relation)
+        return bounded(self, model, relation, clip=clip)
 
     # --- nothing of the rows shows ------------
     def __repr__(self) -> str:
