@@ -57,7 +57,7 @@ MOMENTS = {
     "before the charge": ("discreet.privatise.pay", "before"),
     "after the charge": ("discreet.privatise.pay", "after"),
     "after the draw": ("discreet.privatise.privatise", "after"),
-    "during the record": ("discreet.release.folder.release_to_json", "after"),
+    "during the record": ("discreet.release.folder._write_json", "after"),
     "during the report": ("discreet.release.folder._report", "before"),
     "while it is shown": ("discreet.cli.printed.release.summary", "after"),
 }

@@ -116,7 +116,7 @@ def test_a_file_that_cannot_be_made_does_not_lose_the_release(release, tmp_path,
 
 
 def test_a_failing_save_leaves_nothing(release, tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.release.folder.release_to_json", lambda _: 1 / 0)
+    monkeypatch.setattr("discreet.release.folder._write_json", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         release.save(tmp_path / "out", draws=0)
     assert not (tmp_path / "out").exists()

@@ -13,8 +13,7 @@ from discreet.line.after_charge import Form
 from discreet.release.json import (
     canonical,
     facts_to_json,
-    release_arguments,
-    release_to_json,
+    paid_and_drawn,
     value_from_json,
     value_to_json,
 )
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.posteriors.draws import ReleasedValue
     from discreet.release.receipt import Receipt
 
     Array = NDArray[Any]
@@ -39,20 +39,20 @@ SALT = "salt"  # a parameter that no reader of a digest in the ledger could gues
 
 def one_release(facts: Facts) -> Form[Any, Release]:
     """Write a value with the facts about it as a saved release is written; facts without a JSON fail here."""
-    asked = _public(facts_to_json(facts))
+    known = facts_to_json(facts)
     return Form(
-        lambda receipt, value: {ONLY: _written(facts, receipt, value)},
-        lambda bodies: _loaded(asked, facts["model"], bodies.get(ONLY)),
+        lambda receipt, value: {ONLY: _written(known, receipt, value)},
+        lambda bodies: _loaded(known, facts["model"], bodies.get(ONLY)),
     )
 
 
 def several_releases(facts: Mapping[str, Facts]) -> Form[Mapping[str, Any], dict[str, Release]]:
     """Do so for each audience by name."""
-    asked = {name: _public(facts_to_json(each)) for name, each in facts.items()}
+    known = {name: facts_to_json(each) for name, each in facts.items()}
     return Form(
-        lambda receipt, drawn: {name: _written(facts[name], receipt, v) for name, v in drawn.items()},
+        lambda receipt, drawn: {name: _written(known[name], receipt, v) for name, v in drawn.items()},
         lambda bodies: {
-            name: _loaded(each, facts[name]["model"], bodies.get(name)) for name, each in asked.items()
+            name: _loaded(each, facts[name]["model"], bodies.get(name)) for name, each in known.items()
         },
     )
 
@@ -77,18 +77,16 @@ def numbers(asked: Facts) -> Form[Array, Array]:
     return Form(partial(_numbers_written, asked), partial(_numbers_loaded, asked))
 
 
-def _written(facts: Facts, receipt: Receipt, value: Any) -> bytes:  # noqa: ANN401
+def _written(known: dict[str, Any], receipt: Receipt, value: ReleasedValue) -> bytes:
     """Write a release, whose one time is the charge's, from before anything was read."""
     paid = replace(receipt, computed=True, replay=False)
-    return canonical(
-        release_to_json(Release(value=value, receipt=paid, created=receipt.at, **facts))
-    ).encode()
+    return canonical(paid_and_drawn(known, paid, receipt.at, value)).encode()
 
 
-def _loaded(asked: Facts, model: Any, body: bytes | None) -> Release:  # noqa: ANN401
-    data = json.loads(body or b"{}")
-    refuse_another(asked, _public(data))
-    return Release(**release_arguments(data, model))
+def _loaded(known: Facts, model: Any, body: bytes | None) -> Release:  # noqa: ANN401
+    stored = body or b"{}"
+    refuse_another(_public(known), _public(json.loads(stored)))
+    return Release.from_body(stored, model)
 
 
 def _public(data: Facts) -> dict[str, Any]:

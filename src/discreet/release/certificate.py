@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from fractions import Fraction
 from functools import singledispatch
@@ -14,7 +15,7 @@ from discreet.privacy.json import to_json
 from discreet.privacy.odds import loss_bound, sure_after
 from discreet.privacy.words import in_words
 from discreet.release.certificate_text import certificate_text
-from discreet.release.json import digest, model_to_json, release_to_json
+from discreet.release.json import model_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +92,7 @@ def certificate(release: Release) -> Json:
         },
         "software": {"name": "discreet", "version": release.version},
         "created": release.created,
-        "release": {"sha256": digest(release_to_json(release))},
+        "release": {"sha256": hashlib.sha256(release.body).hexdigest()},
     }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
 from discreet.place import KEPT, dated
-from discreet.release.json import digest, release_to_json
+from discreet.release.json import digest
 from discreet.release.receipt import canonical
 from discreet.shown import address, json_text
 
@@ -43,7 +43,7 @@ def write_record(release: Release, folder: str | Path) -> Path:
         inside.mkdir()
         _write_json(inside / CERTIFICATE, release.certificate())
         files = {CERTIFICATE: _file_digest(inside / CERTIFICATE)}
-        _write_json(inside / RECORD, {"format": FORMAT, "release": release_to_json(release), "files": files})
+        _write_json(inside / RECORD, {"format": FORMAT, "release": json.loads(release.body), "files": files})
         for path in (*inside.iterdir(), inside):
             dated(path, release.created)
         os.replace(inside, target)  # noqa: PTH105 - atomic, also over an empty folder

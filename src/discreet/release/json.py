@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.families.family import Family
     from discreet.models.count_model import CountModel
     from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.posteriors.draws import ReleasedValue
     from discreet.release.release import Release
 
     Model = Family | CountModel | GeneralizedLinear
@@ -274,8 +275,12 @@ PLAINLY = ("mechanism", "theorem", "n", "unit", "rows_per_unit", "schema_hash", 
 
 
 def release_to_json(release: Release) -> Json:
-    paid = {"created": release.created, "receipt": release.receipt.to_json()}
-    return {**facts_to_json(vars(release)), **paid, "value": value_to_json(release.value)}
+    return paid_and_drawn(facts_to_json(vars(release)), release.receipt, release.created, release.value)
+
+
+def paid_and_drawn(facts: Json, receipt: Receipt, created: str, value: ReleasedValue) -> Json:
+    """Add to what was known before the charge what came of it."""
+    return {**facts, "created": created, "receipt": receipt.to_json(), "value": value_to_json(value)}
 
 
 def facts_to_json(facts: Mapping[str, Any]) -> Json:

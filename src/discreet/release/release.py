@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -129,13 +130,24 @@ class Release:
         }
         return inference_data(self.posterior, self.model, draws=draws, source=source, facts=facts)
 
-    @property
+    @cached_property
     def body(self) -> bytes:
         """All of it in one text, as the ledger keeps it: `ledger.verify(release)` compares every byte."""
         return canonical(release_to_json(self)).encode()
 
+    @classmethod
+    def from_body(cls, body: bytes, model: Any | None = None) -> Self:  # noqa: ANN401 - as in the body
+        """Read what the ledger keeps; a model at hand need not be built again."""
+        release = cls(**release_arguments(json.loads(body), model))
+        vars(release)["body"] = body  # written once, before it was recorded
+        return release
+
     def certificate(self) -> dict[str, Any]:
         """Say what is protected, promised, assumed, proved and not covered, as plain JSON."""
+        return deepcopy(self._certificate)
+
+    @cached_property
+    def _certificate(self) -> dict[str, Any]:
         return certificate(self)
 
     # ── files ───────────────────────────────────────────────────────────────────────────────────────
