@@ -104,7 +104,7 @@ def one_of(release):
 
 def test_several_draws_need_a_mechanism_that_draws(memory, ledger, smokers):
     for mechanism in ("noisy_statistics", "one_posterior_sample"):
-        with pytest.raises(ValueError, match="one release a charge"):
+        with pytest.raises(ValueError, match="one release per charge"):
             privatise(memory(smokers), MODEL, mechanism=mechanism, target=TARGET, ledger=ledger, draws=2)
 
 

@@ -194,7 +194,7 @@ def test_errors_name_the_mechanism_as_it_was_asked_for(rows, ledgers, mechanism,
             nonsense=1,
         )
     assert home not in str(refused.value)
-    with pytest.raises(ValueError, match=r"^one_posterior_sample makes one release a charge"):
+    with pytest.raises(ValueError, match=r"^one_posterior_sample makes one release per charge"):
         privatise(
             Table.open(rows, schema=SCHEMA),
             MODEL,

@@ -280,7 +280,7 @@ def test_units_with_several_rows_walk_the_same_line(noise, ledger, tmp_path):
         (BAYES, {"noise": "cauchy"}, "unknown noise"),
         (BAYES, {"shares": (0.5, 0.6)}, "add up to 1"),
         (BAYES, {"scale": 3}, "takes the options: noise, shares"),
-        (BAYES, {"draws": 2}, "one release a charge"),
+        (BAYES, {"draws": 2}, "one release per charge"),
     ],
 )
 def test_what_is_wrong_is_refused_before_anything_is_charged(model, options, words, table, ledger):
