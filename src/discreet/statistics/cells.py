@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import ibis
 import numpy as np
 
 from discreet.statistics.bounded_statistic import Counted
 from discreet.statistics.counts import grouped, joint_counts, packed, size_of
+from discreet.tables.engine import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,10 +58,6 @@ def _within_groups(table: Table, tables: Sequence[Cells]) -> Reader:
 
 def _apart(table: Table, tables: Sequence[Cells]) -> Reader:
     """One packed group-by for each table, or one for all where units bound which rows count."""
-    import ibis  # noqa: PLC0415 - heavy
-
-    from discreet.tables.engine import prepared  # noqa: PLC0415
-
     everything = table.unit is not None
     groups = [table.columns] if everything else [t.columns for t in tables]
     packs = [packed(table, names) for names in groups]

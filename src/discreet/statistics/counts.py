@@ -15,6 +15,7 @@ from discreet.statistics.exact_value import Counted, checked, of_rows
 from discreet.statistics.joint import grouped, joint_counts, packed, size_of, valued
 from discreet.statistics.sums import FEW, selected, summed_codes
 from discreet.tables.errors import blindly
+from discreet.tables.units import split_by_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,8 +89,6 @@ def counts(
 
 def counts_by_code(table: Table, name: str) -> Callable[[], Integers]:
     """Return a reader of the counts of one column's codes."""
-    from discreet.tables.units import split_by_code  # noqa: PLC0415 - Ibis is heavy
-
     size = size_of(table, name)
     if table.unit is None or size > FEW:
         get = joint_counts(table, (), [(name,)])

@@ -8,9 +8,14 @@ from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING, Any, final
 
+import ibis
 import numpy as np
 
+from discreet.tables.codes import clean_code, coded, mapped, sizes
+from discreet.tables.engine import batches, prepared
 from discreet.tables.errors import TableError
+from discreet.tables.rows import UNIT, clean_rows
+from discreet.tables.units import WEIGHT, weighted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +33,6 @@ BATCH = 2**14  # keys that the engine hands over at once
 
 
 def size_of(table: Table, name: str) -> int:
-    from discreet.tables.codes import sizes  # noqa: PLC0415 - Ibis is heavy
-
     return sizes(table.schema[name], name)
 
 
@@ -64,7 +67,6 @@ def _tallied(
 ) -> Callable[[], dict[str, Integers]]:
     """Have each group packed into one integer, in one pass; counting those here takes half as long."""
     from discreet.statistics.kernel import tally  # noqa: PLC0415 - heavy, and fails before the charge, if at all
-    from discreet.tables.engine import batches  # noqa: PLC0415
 
     rows, labels = keyed(table, by, groups)
     widths = [[len(each) for each in group] for group in labels]
@@ -97,10 +99,6 @@ def _grouped_by(
     table: Table, by: tuple[str, ...], groups: Sequence[tuple[str, ...]]
 ) -> Callable[[], dict[str, Integers]]:
     """One packed group-by for each group of features, in one statement; the result is small."""
-    import ibis  # noqa: PLC0415 - heavy
-
-    from discreet.tables.engine import prepared  # noqa: PLC0415
-
     packs = [packed(table, (*by, *group)) for group in groups]
     parts = [cells.mutate(g=ibis.literal(i, type="int32")) for i, (cells, _) in enumerate(packs)]
     fetch = prepared(parts[0] if len(parts) == 1 else ibis.union(*parts, distinct=False))
@@ -157,8 +155,6 @@ class Term:
         return self.name, 0 if self.coded is None else self.stride
 
     def value(self, column: ir.Value, table: Table) -> ir.Value:
-        from discreet.tables.codes import clean_code  # noqa: PLC0415 - Ibis is heavy
-
         if self.coded is not None:
             return column
         return clean_code(table.schema[self.name], column).cast("int32") * self.stride
@@ -166,8 +162,6 @@ class Term:
 
 def _terms(table: Table, names: tuple[str, ...]) -> list[Term]:
     """Mixed radix, the first value fastest, so that the keys of all groups begin alike."""
-    from discreet.tables.codes import mapped  # noqa: PLC0415 - Ibis is heavy
-
     terms: list[Term] = []
     for name in names:
         stride = prod(len(term.labels) for term in terms)
@@ -181,8 +175,6 @@ def keyed(
     table: Table, by: tuple[str, ...], groups: Sequence[tuple[str, ...]]
 ) -> tuple[Any, list[list[tuple[int, ...]]]]:
     """Columns k0, k1, …: Σ value·stride, a key for each group; and what the values stand for."""
-    from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
-
     packs = [_terms(table, (*by, *group)) for group in groups]
     terms = {term.key: term for pack in packs for term in pack}
     columns = {key: f"t{i}" for i, key in enumerate(terms)}
@@ -196,8 +188,6 @@ def keyed(
 
 def packed(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[int, ...]]]:
     """Group by Σ value·stride, one integer; return (key, count) and what the columns' values stand for."""
-    from discreet.tables.units import WEIGHT, weighted  # noqa: PLC0415 - Ibis is heavy
-
     rows, labels = valued(table, names)
     widths = [len(each) for each in labels]
     if not prod(widths) < 2**62:
@@ -215,9 +205,6 @@ def packed(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[int, .
 
 def valued(table: Table, names: tuple[str, ...]) -> tuple[Any, list[tuple[int, ...]]]:
     """Columns v0, v1, … (and UNIT), as the engine codes them cheapest where no order matters."""
-    from discreet.tables.codes import clean_code, coded  # noqa: PLC0415
-    from discreet.tables.rows import UNIT, clean_rows  # noqa: PLC0415
-
     ordered = table.unit is not None and len(names) > 1
     own = {f"v{i}": None if ordered else coded(table, x) for i, x in enumerate(names)}
     rest = {f"v{i}": x for i, x in enumerate(names) if own[f"v{i}"] is None}

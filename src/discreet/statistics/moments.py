@@ -14,6 +14,9 @@ import numpy as np
 from discreet.families.records import KEPT, LARGEST, Ball, refuse_overflow, tight
 from discreet.statistics.exact_value import MOST_RECORDS, Counted
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row, selected
+from discreet.tables.engine import batches
+from discreet.tables.numbers import double, floor, truncated
+from discreet.tables.rows import clean_rows
 from discreet.tables.schema import Bounded
 
 if TYPE_CHECKING:
@@ -58,8 +61,6 @@ def second(table: Table, model: BayesianLinearRegression, n: int | None) -> Quer
 def _sums(
     table: Table, ball: Ball, width: int, n: int | None
 ) -> Callable[[], tuple[Integers, Integers, int]]:
-    from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
-
     names = selected(table, width)
     refuse_overflow(n or MOST_RECORDS, ball.largest**2)
     if table.source.embedded and table.unit is None:
@@ -78,8 +79,6 @@ def _asstored(
     table: Table, names: tuple[str, ...], ball: Ball
 ) -> tuple[Any, list[tuple[float, float, float]]]:
     """Take columns as they are where a clip to (lower, upper, missing) makes them clean: it is done here."""
-    from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
-
     raw = {f"x{i}": stored(table, name) for i, name in enumerate(names)}
     rest = {x: name for x, name in zip(raw, names, strict=True) if raw[x] is None}
     rows = clean_rows(table, rest, {x: column for x, column in raw.items() if column is not None})
@@ -117,7 +116,6 @@ def _streamed(
     ball: Ball,
 ) -> Callable[[], tuple[Integers, Integers, int]]:
     import discreet.statistics.kernel  # noqa: F401, PLC0415 - fails before the charge, if at all
-    from discreet.tables.engine import batches  # noqa: PLC0415
 
     stream, width = batches(rows, BLOCK), len(clips)
 
@@ -188,7 +186,6 @@ def clipped_rows(
     table: Table, rows: ir.Table, ball: Ball, width: int, beside: tuple[str, ...] = ()
 ) -> ir.Table:
     """Ball.integers in SQL, the same operations in the same order; columns `beside` come along."""
-    from discreet.tables.numbers import double, floor  # noqa: PLC0415
 
     def fence(stage: ir.Table) -> ir.Table:
         # PostgreSQL pulls nested selects up and computes a stage again for each use: 0.4 s became minutes
@@ -220,8 +217,6 @@ def clipped_rows(
 
 def _other(stage: ir.Table, i: int, ball: Ball, near_one: float) -> ir.Value:
     """Entry i of a row that is too long truncated, of one too short rounded away from 0, else as it is."""
-    from discreet.tables.numbers import double, floor, truncated  # noqa: PLC0415
-
     x, zero = stage[f"x{i}"], double(0)
     away = (x > zero).ifelse(-floor(-x), floor(x))
     kept = (stage.length < stage.least).ifelse(away, stage[f"r{i}"])
@@ -232,16 +227,12 @@ def within(reach: float, x: ir.Value, lower: float, upper: float) -> ir.Value:
     """Clip to ±reach, where the schema's bounds do not, so that norms stay finite."""
     if lower >= -reach and upper <= reach:
         return x
-    from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
-
     far = double(reach)
     return (x > far).ifelse(far, (x < -far).ifelse(-far, x))
 
 
 def _not_near(x: ir.Value, near: float) -> ir.Value:
     """Put what is shorter, and not 0, at ±near: some engines refuse a square that vanishes."""
-    from discreet.tables.numbers import double  # noqa: PLC0415
-
     zero, least = double(0), double(near)
     shorter = (x > zero) & (x < least)
     return shorter.ifelse(least, ((x < zero) & (x > -least)).ifelse(-least, x))

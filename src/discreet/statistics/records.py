@@ -11,6 +11,8 @@ from discreet.models.regression_records import Records
 from discreet.statistics.design import compact
 from discreet.statistics.exact_value import Counted
 from discreet.statistics.sums import as_number, at_most
+from discreet.tables.engine import batches, prepared
+from discreet.tables.rows import clean_rows
 from discreet.tables.schema import Categorical, Kind
 
 if TYPE_CHECKING:
@@ -43,9 +45,6 @@ def records(table: Table, model: GeneralizedLinear, n: int | None) -> Callable[[
 
 def _batches(table: Table) -> Callable[[], Iterator[Any]]:
     """Clean numbers and codes, the answer last, at most k rows per unit: compiled before the charge."""
-    from discreet.tables.engine import batches, prepared  # noqa: PLC0415 - Ibis is heavy
-    from discreet.tables.rows import clean_rows  # noqa: PLC0415
-
     own = {f"x{i}": name for i, name in enumerate(table.columns)}
     rows = clean_rows(table, own)
     numbers = {x: _number(table.schema[name], rows[x]) for x, name in own.items()}

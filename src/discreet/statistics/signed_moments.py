@@ -17,6 +17,9 @@ from discreet.statistics.design import ANSWER, designed
 from discreet.statistics.exact_value import MOST_RECORDS, Counted
 from discreet.statistics.moments import BLOCK, clip_of, clipped_rows, refuse_width, stored
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row
+from discreet.tables.engine import batches
+from discreet.tables.numbers import double
+from discreet.tables.rows import clean_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,8 +51,6 @@ def signed(table: Table, model: GeneralizedLinear, n: int | None) -> Query:
 
 def _numbers(encoded: Table, names: tuple[str, ...]) -> ir.Table:
     """Return x0, x1, … and the sign, clean doubles, beside what tells the units apart."""
-    from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
-
     own = dict(zip(names, encoded.columns, strict=True))
     rows = clean_rows(encoded, own)
     numbers = {x: as_number(rows[x], encoded.schema[name])[0] for x, name in own.items()}
@@ -57,8 +58,6 @@ def _numbers(encoded: Table, names: tuple[str, ...]) -> ir.Table:
 
 
 def _sign(y: ir.Value) -> ir.Value:
-    from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
-
     zero = double(0)
     return (y > zero).ifelse(double(1), (y < zero).ifelse(double(-1), zero))
 
@@ -68,8 +67,6 @@ def _as_stored(
     table: Table, encoded: Table, model: GeneralizedLinear
 ) -> tuple[Any, list[FeatureScale | None]]:
     """Take bounded numbers as they are: they are clipped and scaled here, which takes half as long."""
-    from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
-
     names = dict(zip((f"x{i}" for i in range(len(model.design))), encoded.columns, strict=False))
     raw = {
         x: None if feature.level is not None else stored(table, feature.column)
@@ -107,7 +104,6 @@ class FeatureScale:
 
 def _streamed(rows: ir.Table, scaled: list[FeatureScale | None], model: GeneralizedLinear) -> Query:
     import discreet.statistics.kernel  # noqa: F401, PLC0415 - fails before the charge, if at all
-    from discreet.tables.engine import batches  # noqa: PLC0415
 
     stream, d = batches(rows, BLOCK), model.dimension
 
@@ -147,8 +143,6 @@ def signed_block(
 
 # --- remote: fixed point in SQL ------------
 def _in_sql(table: Table, rows: ir.Table, model: GeneralizedLinear, n: int | None) -> Query:
-    from discreet.tables.numbers import double  # noqa: PLC0415
-
     ball, width, d = moment_ball(model), len(model.design), model.dimension
     refuse_width(d, ball)
     q = clipped_rows(table, rows, ball, width, (SIGN,))

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.tables.engine import batches
+from discreet.tables.rows import UNIT
+from discreet.tables.units import ROUNDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -32,8 +36,6 @@ def sortable(table: Table, lattice: Lattice) -> bool:
 def kept_values(rows: ir.Table, lattice: Lattice, k: int) -> Callable[[], Integers]:
     """Return a reader of the values q of the rows that count; `rows` has columns UNIT and q."""
     import discreet.statistics.kernel  # noqa: F401, PLC0415 - fails before the charge, if at all
-    from discreet.tables.engine import batches  # noqa: PLC0415 - Ibis is heavy
-    from discreet.tables.rows import UNIT  # noqa: PLC0415
 
     stream = batches(rows.select(UNIT, "q"), BATCH)
     low, width = lattice.low, lattice.high - lattice.low + 1
@@ -51,7 +53,6 @@ def kept_values(rows: ir.Table, lattice: Lattice, k: int) -> Callable[[], Intege
 
 def _kept(units: Integers, values: Integers, width: int, k: int) -> Integers:
     from discreet.statistics.kernel import taken  # noqa: PLC0415 - numba is heavy
-    from discreet.tables.units import ROUNDS  # noqa: PLC0415
 
     keys, names = _keys(units, values, width)
     keys.sort()

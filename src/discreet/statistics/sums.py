@@ -8,7 +8,10 @@ import numpy as np
 
 from discreet.families.records import LARGEST, Lattice
 from discreet.statistics.exact_value import MOST_RECORDS
+from discreet.tables.engine import prepared
+from discreet.tables.numbers import double, quantised
 from discreet.tables.schema import Binary, Bounded, Count, Kind
+from discreet.tables.units import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +36,6 @@ def at_most(table: Table, rows: ir.Table, names: tuple[str, ...]) -> ir.Table:
     """Keep at most k rows per unit."""
     if table.unit is None:
         return rows
-    from discreet.tables.units import sampled  # noqa: PLC0415
-
     return sampled(rows, names, table.rows_per_unit or 1)
 
 
@@ -47,8 +48,6 @@ def exact_sum(whole: ir.Value, largest: int, n: int | None) -> ir.Value:
 
 def one_row(query: ir.Table) -> Callable[[], dict[str, int]]:
     """Return a reader of an aggregate; a sum over no rows is NULL, and is 0."""
-    from discreet.tables.engine import prepared  # noqa: PLC0415 - Ibis is heavy
-
     fetch = prepared(query)
 
     def read() -> dict[str, int]:
@@ -65,8 +64,6 @@ def summed_codes(units: ir.Table, size: int) -> Callable[[], list[int]]:
 
 def on_lattice(x: ir.Value, kind: Kind, lattice: Lattice) -> ir.Value:
     """Quantise a clean number; the second clip is left out where the schema's bounds imply it."""
-    from discreet.tables.numbers import double, quantised  # noqa: PLC0415
-
     number, low, high = as_number(x, kind, integral=lattice.integral)
     q = number if lattice.integral else quantised(number, float(lattice.grid))
     ends = np.floor(np.array([low, high]) / float(lattice.grid) + 0.5)
@@ -76,8 +73,6 @@ def on_lattice(x: ir.Value, kind: Kind, lattice: Lattice) -> ir.Value:
 
 def as_number(x: ir.Value, kind: Kind, *, integral: bool = False) -> tuple[Any, float, float]:
     """Return a clean column as a double, and its bounds."""
-    from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
-
     if isinstance(kind, Binary):
         return x.ifelse(double(1), double(0)), 0.0, 1.0
     if isinstance(kind, Count):

@@ -20,7 +20,11 @@ from discreet.statistics.sums import (
     selected,
     summed_codes,
 )
+from discreet.tables.codes import how_often
+from discreet.tables.numbers import double
+from discreet.tables.rows import clean_rows
 from discreet.tables.schema import Binary, Count
+from discreet.tables.units import split_by_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,9 +63,6 @@ def total(table: Table, model: ScalarFamily, n: int | None) -> Query:
 
 def _truths(table: Table) -> Query:
     """S = #{records where it holds}."""
-    from discreet.tables.codes import how_often  # noqa: PLC0415 - Ibis is heavy
-    from discreet.tables.rows import clean_rows  # noqa: PLC0415
-
     (name,) = table.columns
     rows = clean_rows(table, {"x": name})
     get = one_row(rows.aggregate(n=rows.count(), first=how_often(rows.x)))
@@ -75,8 +76,6 @@ def _truths(table: Table) -> Query:
 
 def _total_by_code(table: Table, lattice: Lattice) -> Query:
     """Few values of q and rows bounded for each unit: Σ_q q·(how often q counts)."""
-    from discreet.tables.units import split_by_code  # noqa: PLC0415 - Ibis is heavy
-
     size = lattice.high - lattice.low + 1
     rows = _lattice_rows(table, lattice, bound=False)
     rows = rows.mutate(q=(rows.q - lattice.low).cast("int64"))
@@ -124,8 +123,6 @@ def _of_kept(table: Table, lattice: Lattice, sums: Callable[[Integers], list[Any
 
 def _lattice_rows(table: Table, lattice: Lattice, *, bound: bool = True) -> ir.Table:
     """One column q (a double that is whole), at most k rows per unit."""
-    from discreet.tables.rows import clean_rows  # noqa: PLC0415 - Ibis is heavy
-
     (name,) = selected(table, 1)
     rows = clean_rows(table, {"x": name})
     rows = rows.mutate(q=on_lattice(rows.x, table.schema[name], lattice)).drop("x")
@@ -134,9 +131,6 @@ def _lattice_rows(table: Table, lattice: Lattice, *, bound: bool = True) -> ir.T
 
 def item_counts(table: Table, model: DirichletMultinomial, n: int | None) -> Query:
     """S = Σx over records of d counts; one that does not add up to the trials is all of the last column."""
-    from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
-    from discreet.tables.rows import clean_rows  # noqa: PLC0415
-
     names = selected(table, model.dimension)
     wrong = [name for name in names if not isinstance(table.schema[name], Count | Binary)]
     if wrong:
