@@ -21,7 +21,7 @@ from discreet.planning.posterior_arrays import (
     read,
     updated,
 )
-from discreet.planning.predicted_release import template, truncated
+from discreet.planning.predicted_release import truncated
 from discreet.planning.records import each
 from discreet.planning.simulated_data import cases
 from discreet.planning.truncated import truncated_beta
@@ -57,7 +57,8 @@ def test_posteriors(model, data):
 def test_naive_readings(model, data, relation):
     n = N if relation is SUBSTITUTE else None
     scale = 3 * model.joint_sensitivity().linf
-    release = template(NoisyStatistics(model, n=n, noise="laplace", scale=scale, relation=relation))
+    mechanism = NoisyStatistics(model, n=n, noise="laplace", scale=scale, relation=relation)
+    release = mechanism.as_release((), seeded=True)
     nodes = nodes_of(model)
     whole = nodes.statistics.astype(np.int64)
     values = np.array([model.joint(s, N) for s in whole]) if release.joint else nodes.statistics

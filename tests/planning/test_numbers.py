@@ -20,7 +20,6 @@ from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning import predict
 from discreet.planning.noise import QUANTILE, masses
 from discreet.planning.posterior_arrays import kl, log_partition, marginals, read, updated
-from discreet.planning.predicted_release import template
 from discreet.planning.prediction import predicted
 from discreet.privacy.kinds import PureDP, RenyiDP
 
@@ -46,7 +45,7 @@ def kl_of_one_draw(mechanism, statistic, nodes=400):
     else:
         u = (np.arange(2**12) + 0.5) / 2**12
         support, mass = QUANTILE[mechanism.noise](scale, u), np.full(u.size, 1 / u.size)
-    eta, true = read(model, s + support[:, None], template(mechanism)), updated(model, s, n)
+    eta, true = read(model, s + support[:, None], mechanism.as_release((), seeded=True)), updated(model, s, n)
     law, (x, w) = marginals(model, true), np.polynomial.legendre.leggauss(nodes)
     low, high = law.quantile(1e-15)[0, 0], law.quantile(1 - 1e-15)[0, 0]
     sufficient = model.sufficient(low + (high - low) * (x + 1) / 2)

@@ -12,7 +12,7 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.scalar import ScalarFamily
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning.marginals import atoms
-from discreet.planning.predicted_release import PredictedRelease, noised, template
+from discreet.planning.predicted_release import PredictedRelease, noised
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression_many_columns import read_normal
 from discreet.posteriors.scalar.batch import batch
@@ -53,7 +53,7 @@ def readings(
     """Lower end, mean and upper end of the posterior of every noisy row."""
     seen = np.unique(noisy[:, 0])
     places = seen[np.unique(np.linspace(0, seen.size - 1, PLACES).astype(np.int64))]
-    read = batch(Likelihood.of(template(mechanism), model), places[:, None])  # type: ignore[arg-type]
+    read = batch(Likelihood.of(mechanism.as_release((), seeded=True), model), places[:, None])  # type: ignore[arg-type]
 
     def at(values: Floats) -> Floats:
         return np.asarray(np.interp(noisy[:, 0], places, values)[:, None])
@@ -66,7 +66,7 @@ def _readings_bayesian_linear_regression(
     model: BayesianLinearRegression, noisy: Floats, mechanism: NoisyStatistics, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """By the reading of many weights, also for few: chains take too long for a plan."""
-    release, found = template(mechanism), []
+    release, found = mechanism.as_release((), seeded=True), []
     for i, row in steps(list(enumerate(noisy.tolist())), f"reading {mechanism.noise} noise"):
         observed = Observed.of(replace(release, noisy=tuple(row)), model)
         read = read_normal(model, observed, SeededSource(i), swarms=1, size=SWARM)

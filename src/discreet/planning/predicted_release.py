@@ -15,7 +15,6 @@ from discreet.mechanisms.posterior.draw import PosteriorDraw
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.posterior.tempered_laws import TruncatedPosterior
 from discreet.mechanisms.regression.adassp import AdaSSP
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning.marginals import Marginal, atoms
 from discreet.planning.noise import QUANTILE, REACH, masses
@@ -137,7 +136,7 @@ def _predict_release_noisy_statistics(
     """Read the naive posterior of each noisy statistic; its mean is the point."""
     node, noisy, weights, exact = noised(mechanism, cases)
     rows, index = _distinct(noisy)
-    eta = read(cases.model, rows, template(mechanism))
+    eta = read(cases.model, rows, mechanism.as_release((), seeded=True))
     law = marginals(cases.model, eta)
     true = updated(cases.model, cases.statistics, cases.n)
     return PredictedRelease(
@@ -172,23 +171,9 @@ def _distinct(rows: Floats) -> tuple[Floats, Integers]:
 def mean_moved(mechanism: NoisyStatistics, cases: SimulatedCases) -> float:
     """E(mean of the naive posterior − mean of the exact one)², averaged over coordinates: what noise adds."""
     node, noisy, weights, _ = noised(mechanism, cases)
-    read_mean = marginals(cases.model, read(cases.model, noisy, template(mechanism))).mean
+    read_mean = marginals(cases.model, read(cases.model, noisy, mechanism.as_release((), seeded=True))).mean
     exact_mean = marginals(cases.model, updated(cases.model, cases.statistics, cases.n)).mean
     return float((weights @ (read_mean - exact_mean[node]) ** 2).mean())
-
-
-def template(mechanism: NoisyStatistics) -> NoisyRelease:
-    """Return a release without numbers, to be read with any."""
-    return NoisyRelease(
-        model=mechanism.model,
-        noisy=(),
-        n=mechanism.n,
-        joint=mechanism.joint,
-        noise=mechanism.noise,
-        scale=mechanism.scale,
-        guarantee=mechanism.guarantee,
-        seeded=True,
-    )
 
 
 def noised(mechanism: NoisyStatistics, cases: SimulatedCases) -> tuple[Integers, Floats, Floats, bool]:

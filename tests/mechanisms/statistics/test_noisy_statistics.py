@@ -76,11 +76,11 @@ def test_no_pair_of_neighbours_moves_what_is_noised_further_than_claimed(model):
     for new in extremes:
         other = [new, *data[1:]]
         for mechanism in (replaced, both):
-            left, right = (mechanism._vector(model.statistic(d), None) for d in (data, other))
+            left, right = (mechanism.vector(model.statistic(d), None) for d in (data, other))
             assert np.abs(left - right).sum() <= mechanism.sensitivity.l1
             assert np.linalg.norm(left - right) <= mechanism.sensitivity.l2
         longer = [*data, new]
-        left, right = (added._vector(model.statistic(d), len(d)) for d in (data, longer))
+        left, right = (added.vector(model.statistic(d), len(d)) for d in (data, longer))
         assert np.abs(left - right).sum() <= added.sensitivity.l1
         assert np.linalg.norm(left - right) <= added.sensitivity.l2
 

@@ -44,7 +44,7 @@ def noisy(
     mechanism: NoisyStatistics, counted: tuple[list[int], int | None], runs: int, source: Source
 ) -> NDArray[Any]:
     """Many runs at once, NOT a release: the same noise mechanism on the same vector, one row a run."""
-    vector = mechanism._vector(*counted)  # noqa: SLF001 - what release itself noises
+    vector = mechanism.vector(*counted)
     return np.stack([mechanism.noiser.releases(int(v), runs, source) for v in vector], axis=1)
 
 

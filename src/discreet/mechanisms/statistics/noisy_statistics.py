@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
@@ -121,7 +121,10 @@ class NoisyStatistics(ModelMechanism):
         `count` is the private number of records, needed (and allowed) only under ADD_REMOVE.
         """
         bits = source or SYSTEM
-        noisy: Any = self.noiser.release(self._vector(value, count), bits)
+        return self.as_release(self.noiser.release(self.vector(value, count), bits), seeded=bits.seeded)
+
+    def as_release(self, noisy: ArrayLike, *, seeded: bool) -> NoisyRelease:
+        """Return noisy numbers with all that reading them needs."""
         return NoisyRelease(
             model=self.model,
             noisy=tuple(np.asarray(noisy).tolist()),
@@ -130,10 +133,11 @@ class NoisyStatistics(ModelMechanism):
             noise=self.noise,
             scale=self.scale,
             guarantee=self.guarantee,
-            seeded=bits.seeded,
+            seeded=seeded,
         )
 
-    def _vector(self, value: ArrayLike, count: int | None) -> Integers:
+    def vector(self, value: ArrayLike, count: int | None) -> Integers:
+        """Return what is noised: the statistic, with a private number of records the joint one."""
         if (count is None) == (self.relation is ADD_REMOVE):
             raise ValueError("give count, the private number of records, under ADD_REMOVE and only there")
         n = table_size(self.n or count or 0)  # an empty table is a neighbour, too

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Self, final
 
-import numpy as np
-
-from discreet.families.family import Family, public_size, table_size
+from discreet.families.family import Family, public_size
 from discreet.mechanisms.noise.ornstein_uhlenbeck import TieredGaussian
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation
+from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.sampling.source import SYSTEM
 
 if TYPE_CHECKING:
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from discreet.families.family import Integers
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
     from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
@@ -79,23 +76,6 @@ class TieredStatistics:
     ) -> tuple[NoisyRelease, ...]:
         """Noise the statistic once for all; `count`, the private number of records, only under ADD_REMOVE."""
         bits = source or SYSTEM
-        drawn = self.chain.release(self._vector(value, count), bits)
-        return tuple(
-            NoisyRelease(
-                model=self.model,
-                noisy=tuple(np.asarray(noisy).tolist()),
-                n=self.n,
-                joint=tier.joint,
-                noise=tier.noise,
-                scale=tier.scale,
-                guarantee=tier.guarantee,
-                seeded=bits.seeded,
-            )
-            for tier, noisy in zip(self.tiers, drawn, strict=True)
-        )
-
-    def _vector(self, value: ArrayLike, count: int | None) -> Integers:
-        if (count is None) == (self.relation is ADD_REMOVE):
-            raise ValueError("give count, the private number of records, under ADD_REMOVE and only there")
-        n = table_size(self.n or count or 0)  # an empty table is a neighbour, too
-        return self.model.joint(value, n) if self.relation is ADD_REMOVE else self.model.check(value, n)
+        drawn = self.chain.release(self.tiers[0].vector(value, count), bits)
+        both = zip(self.tiers, drawn, strict=True)
+        return tuple(tier.as_release(noisy, seeded=bits.seeded) for tier, noisy in both)
