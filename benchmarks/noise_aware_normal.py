@@ -20,7 +20,7 @@ from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.posteriors.normal.algebra_kernel import conjugate
-from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.latent_model import latent
 from discreet.posteriors.normal.linear_regression import Design, regression_model
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
@@ -35,9 +35,9 @@ MODELS = {
 }
 POINTS = [(100, 0.1), (1000, 0.1), (1000, 1.0), (10_000, 0.3)]
 SHORT = {
-    "gamma": Plan(chains=2, draws=500, thin=3, burn=1000),
-    "wishart": Plan(chains=4, draws=500, thin=8, burn=2500),  # 2 of 300 cover 0.8 ± 0.4 points less
-    "regression": Plan(chains=4, draws=400, thin=16, burn=2500),
+    "gamma": ChainLengths(chains=2, draws=500, thin=3, burn=1000),
+    "wishart": ChainLengths(chains=4, draws=500, thin=8, burn=2500),  # 2 of 300 cover 0.8 ± 0.4 points less
+    "regression": ChainLengths(chains=4, draws=400, thin=16, burn=2500),
 }
 
 

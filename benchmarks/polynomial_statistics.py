@@ -20,7 +20,7 @@ from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.signed_moments import signed_moments
 from discreet.posteriors.regression.noisy_moments import reading
 from discreet.sampling.source import SeededSource
-from discreet.statistics.design import bound
+from discreet.statistics.design import bind_design
 from discreet.statistics.signed_moments import signed
 from discreet.tables.schema import Bounded, Label
 from discreet.tables.table import Table
@@ -39,7 +39,7 @@ def speed(rows):
             connection.execute(f"copy (select {', '.join(columns)} from range({rows})) to '{path}'")  # noqa: S608
         table = Table.open(path, schema=SCHEMA, n=rows)
         model = BayesianLogisticRegression("y", tuple(XS), norm=2, labels=(0, 1))
-        moments = signed(*bound(table, model), rows)
+        moments = signed(*bind_design(table, model), rows)
         line = dc.BayesianLinearRegression([0] * 9, np.eye(9).tolist(), shape=2, scale=1, radius=4)
         plain = table[tuple(XS)].bounded(line).read
         connection = duckdb.connect()

@@ -173,8 +173,6 @@ def test_privatise_is_the_walk_and_nothing_else():
 
 # Both are public names, and the kernel's stands in the fingerprints of chains that were stopped
 TWO_CLASSES = {"Mixture": {"models/mixture.py", "mcmc/mixture.py"}}
-# Renamed next
-TWO_CLASSES["Plan"] = {"planning/__init__.py", "posteriors/normal/chains.py"}
 
 
 def test_a_class_name_means_one_thing():

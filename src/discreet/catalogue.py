@@ -118,7 +118,7 @@ def _counts(name: str, model: str, reader: str, report: Mapping[str, str], **own
         reader={"noisy_counts": reader, **own.pop("readers", {})},
         planner="planning.counts.plan:plan_counts",
         report={"findings": "report.cells:CellFindings", **report},
-        binder="statistics.cells:bound",
+        binder="statistics.cells:bind_cells",
         **own,
     )
 
@@ -139,7 +139,7 @@ def _regression(name: str, model: str, **own: Any) -> ModelRow:  # noqa: ANN401
         },
         planner="planning.regression.plan:plan_regression",
         report={"findings": "report.coefficients:CoefficientFindings"},
-        binder="statistics.design:bound",
+        binder="statistics.design:bind_design",
         **own,
     )
 

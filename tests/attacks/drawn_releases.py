@@ -8,7 +8,7 @@ from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 
 KINDS = ("discrete_laplace", "discrete_gaussian", "laplace", "gaussian")
 FAMILIES = (
@@ -82,4 +82,4 @@ def setting(name, seed, *, private):
     noisy = noise + (np.array([total, n * w - total]) if joint else [total + n * model.lattice.low] * 2)
     noisy = (np.rint(noisy) if kind.startswith("discrete") else noisy)[: 2 if joint else 1]
     size = None if private else n
-    return NoisyRelease(model, tuple(noisy.tolist()), size, bool(joint), kind, scale, None, seeded=True)
+    return NoisyStatistic(model, tuple(noisy.tolist()), size, bool(joint), kind, scale, None, seeded=True)

@@ -19,7 +19,7 @@ import discreet as dc
 from discreet import report
 from discreet.ledger import Ledger
 from discreet.release.json import canonical, release_to_json
-from discreet.statistics.exact_value import Counted
+from discreet.statistics.exact_value import PrivateValue
 from discreet.tables.schema import Binary, Schema
 
 PRICE = Fraction(1, 1000)
@@ -46,7 +46,7 @@ class Smokers:
 
     def read(self):
         values = self.model.statistic(np.array([1, 0, 0] * 40))
-        return Counted(values, self.n)
+        return PrivateValue(values, self.n)
 
 
 def prepared():

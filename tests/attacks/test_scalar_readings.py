@@ -21,7 +21,7 @@ from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.posteriors.scalar.likelihood import Likelihood
 from discreet.posteriors.scalar.read import read
 
@@ -227,7 +227,7 @@ def distances(release, oracle):
 
 
 def released(model, noisy, n, scale, kind="discrete_laplace", *, joint=False):
-    return NoisyRelease(model, tuple(map(float, noisy)), n, joint, kind, scale, None, seeded=True)
+    return NoisyStatistic(model, tuple(map(float, noisy)), n, joint, kind, scale, None, seeded=True)
 
 
 def fine_law(model, n, theta):

@@ -15,9 +15,9 @@ from discreet.cli.printed.cautions import cautions as told
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.posteriors.cautions import cautions, judged, misfit
-from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.linear_regression import Design
 from discreet.posteriors.posterior import Diagnostics
 from discreet.privacy.kinds import PureDP
@@ -29,7 +29,7 @@ def released(model, rows, scale, *, noise="laplace", private=False, seed=0):
     exact = model.joint(model.statistic(rows), n) if private else model.statistic(rows)
     draw = rng.laplace if noise == "laplace" else rng.normal
     noisy = tuple((exact + np.rint(draw(0, unit, exact.size))).tolist())
-    return NoisyRelease(model, noisy, None if private else n, private, noise, unit, PureDP(1), seeded=True)
+    return NoisyStatistic(model, noisy, None if private else n, private, noise, unit, PureDP(1), seeded=True)
 
 
 def distances(posterior, exact):
@@ -129,7 +129,7 @@ def test_vague_normal_families_are_read_without_a_warning():
 def test_a_prior_a_million_away_says_that_it_does_not_fit(law):
     """Before: ZeroDivisionError, or σ² of 0 at R-hat 1.00 and nothing said."""
     x = np.random.default_rng(3).normal(1, 1, 300)
-    short = Plan(chains=2, draws=50, thin=5, burn=500)
+    short = ChainLengths(chains=2, draws=50, thin=5, burn=500)
     model = NormalInverseGamma(10**6, 1, shape=2, scale=1, lower=-5, upper=5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -234,7 +234,7 @@ def test_the_oracle_tells_noise_that_is_ten_times_as_wide():
     for seed in SEEDS[:8]:
         release = settings(seed)
         wider = dataclasses.replace(release, scale=10 * release.scale)
-        found = wider.read(plan=Plan(chains=2, thin=6, burn=6000))
+        found = wider.read(plan=ChainLengths(chains=2, thin=6, burn=6000))
         far += apart(found.draws.reshape(-1, 2), oracle_of(release, seed)) > CLOSE
     assert far >= 3  # the others are decided by their rows or by the prior
 
@@ -264,7 +264,7 @@ def test_checks_see_what_they_are_for():
 def test_chains_that_are_too_short_say_so_wherever_cautions_are_shown(law):
     model = NormalInverseWishart([0, 0], 1, degrees=4, scale=np.eye(2).tolist(), radius=6)
     rows = np.random.default_rng(6).normal(0.3, 0.5, (60, 2))
-    hasty = Plan(chains=3, draws=8, thin=1, burn=1)
+    hasty = ChainLengths(chains=3, draws=8, thin=1, burn=1)
     found = released(model, rows, 0.5).read(law=law, plan=hasty)
     assert any("chains have not met" in words or "independent ones" in words for words in found.cautions)
     assert found.cautions[0] in repr(found)

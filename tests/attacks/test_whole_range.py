@@ -16,7 +16,7 @@ from scipy import special
 
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.normal_mean import NormalMean
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.posteriors.scalar.read import read
 from discreet.posteriors.scalar.record_law import record_law
 
@@ -46,7 +46,7 @@ def distances(posterior, oracle, name):
 
 
 def released(model, noisy, n, kind, scale):
-    return NoisyRelease(model, noisy, n, len(noisy) > 1, kind, scale, None, seeded=True)
+    return NoisyStatistic(model, noisy, n, len(noisy) > 1, kind, scale, None, seeded=True)
 
 
 def compared(release):

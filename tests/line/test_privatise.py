@@ -11,7 +11,7 @@ import pytest
 
 from discreet.families import BetaBernoulli, DirichletCategorical
 from discreet.ledger import Ledger, LedgerError
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.posteriors.drawn import DrawnPosterior
 from discreet.posteriors.draws import OnlyDraws
@@ -33,7 +33,7 @@ def kinds(ledger):
 
 def test_the_straight_line(memory, ledger, smokers):
     release = privatise(memory(smokers), MODEL, target=TARGET, ledger=ledger)
-    assert isinstance(release.value, NoisyRelease)
+    assert isinstance(release.value, NoisyStatistic)
     assert release.guarantee <= TARGET
     assert release.n == 200
     assert not release.seeded

@@ -65,7 +65,7 @@ def test_what_is_predicted_comes_true():
             rows = Records.of(bound, x, np.zeros(2000)).rows
             y = np.where(rng.random(2000) < 1 / (1 + np.exp(-rows @ w)), 1, -1)
             drawn = ready.release(Records.of(bound, x[:1000], y[:1000]), dc.SeededSource(i))
-            read = regression.posterior(regression.released(drawn, bound, several=False))
+            read = regression.posterior(regression.as_released_value(drawn, bound, several=False))
             wrong.append(np.mean((read.probability(x[1000:]) > 0.5) != (y[1000:] > 0)))
             if name == "objective_perturbation":
                 low, high = read.interval(0.9).T
@@ -172,7 +172,7 @@ def test_where_a_plan_warns_so_does_the_result(p, n, epsilon, design):
     found = plan(model, n, target, replicates=24, **only)
     records = Records.of(found.model, rng.normal(size=(n, p)) / 2, rng.choice([-1, 1], n))
     release = found.best.mechanism.release(records, dc.SeededSource(1))
-    caution = regression.posterior(regression.released(release, found.model, several=False)).caution
+    caution = regression.posterior(regression.as_released_value(release, found.model, several=False)).caution
     assert bool(found.cautions) == (caution is not None)
     assert found.best.coverage > 0.85 - 3 * found.best.coverage_se
 

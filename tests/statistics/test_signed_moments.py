@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.models.generalized_linear import BayesianLogisticRegression
-from discreet.statistics.design import bound
+from discreet.statistics.design import bind_design
 from discreet.statistics.signed_moments import signed
 from discreet.tables.schema import Binary, Bounded, Categories, Count
 from discreet.tables.table import Table
@@ -83,7 +83,7 @@ def few(make_rows):
 
 
 def read(source, **where):
-    table, fitted = bound(Table.open(source, schema=SCHEMA, **where), MODEL)
+    table, fitted = bind_design(Table.open(source, schema=SCHEMA, **where), MODEL)
     return signed(table, fitted, 2000)()
 
 
@@ -109,7 +109,7 @@ def test_postgres(few, load_postgres, postgres_url):
 
 
 def test_at_most_two_rows_a_unit(few):
-    table, model = bound(Table.open(few, schema=SCHEMA, unit="user", rows_per_unit=2), MODEL)
+    table, model = bind_design(Table.open(few, schema=SCHEMA, unit="user", rows_per_unit=2), MODEL)
     got = signed(table, model, None)()
     users = [u for u in few["user"].to_pylist() if u is not None]
     counts = np.unique(users, return_counts=True)[1]
@@ -119,7 +119,7 @@ def test_at_most_two_rows_a_unit(few):
 
 def test_filters_need_add_remove_and_are_obeyed(few):
     table = Table.open(few, schema=SCHEMA).where(dc.col("age") >= 65)
-    chosen, model = bound(table, MODEL)
+    chosen, model = bind_design(table, MODEL)
     kept = clipped(doubles(few, "age"), 0, 100, 0) >= 65
     got = signed(chosen, model, None)()
     assert got.n == kept.sum()

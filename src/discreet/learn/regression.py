@@ -14,7 +14,7 @@ from discreet.learn.private import PrivateEstimator
 from discreet.line.choose import refuse_strangers
 from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.models.regression_values import VALUES
-from discreet.posteriors.draws import released
+from discreet.posteriors.draws import as_released_value
 from discreet.posteriors.read import posterior
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
 
@@ -70,7 +70,7 @@ class PrivateRegression(PrivateEstimator):
 
         def draw(values: list[Any]) -> list[Any]:
             drawn = [m.release(v, source, **count) for m, v in zip(each, values, strict=True)]
-            return [released(d, m, several=False) for d, m in zip(drawn, models, strict=True)]
+            return [as_released_value(d, m, several=False) for d, m in zip(drawn, models, strict=True)]
 
         self.released_: tuple[Any, ...] = tuple(self._paid((own, target), ready, models, encode, draw))
         self.guarantee_, self.mechanism_, self.target_ = own, ready, target

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, final
 
 from discreet.line.charge import Interrupted
-from discreet.posteriors.draws import released
+from discreet.posteriors.draws import as_released_value
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.release.receipt import LedgerError
 from discreet.tables.errors import TableError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.posteriors.draws import ReleasedValue
     from discreet.release.receipt import Receipt
     from discreet.sampling.source import Source
-    from discreet.statistics import BoundedStatistic, Counted
+    from discreet.statistics import BoundedStatistic, PrivateValue
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -68,13 +68,13 @@ def release_once(
 
 def released_by(
     ready: ModelMechanism, statistic: BoundedStatistic, source: Source | None
-) -> Callable[[Counted], ReleasedValue]:
+) -> Callable[[PrivateValue], ReleasedValue]:
     """Return the draw of a calibrated mechanism: private value ↦ what is released of it."""
 
-    def draw(counted: Counted) -> ReleasedValue:
+    def draw(counted: PrivateValue) -> ReleasedValue:
         count = counted.n if statistic.relation is ADD_REMOVE else None
         drawn = ready.release(counted.values, source, count=count)
-        return released(drawn, statistic.model, several=ready.single is not ready)
+        return as_released_value(drawn, statistic.model, several=ready.single is not ready)
 
     return draw
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
     from discreet.statistics.counts import BoundedCounts
-    from discreet.statistics.exact_value import Counted
+    from discreet.statistics.exact_value import PrivateValue
     from discreet.tables.table import Table
 
 __all__ = ["ChainRelease", "calibrate", "resume", "run"]
@@ -138,7 +138,7 @@ def run(
     receipt = paid(plan, statistic, ledger, scope=scope, charge_id=charge_id, note=note)
     if checkpoint is None:
 
-        def draw(counted: Counted) -> Chains:
+        def draw(counted: PrivateValue) -> Chains:
             return chain.run(plan, counted.values, source=source)
 
         made = release_once(ledger, receipt, statistic.read, draw, form)

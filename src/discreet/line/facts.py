@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
-from discreet.release.json import canonical, plain
+from discreet.release.json import canonical, parameter_to_json
 
 if TYPE_CHECKING:
     from discreet.mechanisms.mechanism import ModelMechanism
@@ -43,7 +43,9 @@ def parameters(ready: ModelMechanism) -> tuple[tuple[str, Any], ...]:
     """Name the knobs, as JSON values: enough, with model, n and relation, to build the mechanism again."""
     one = ready.single
     knobs = {
-        f.name: plain(getattr(one, f.name)) for f in fields(one) if f.name not in {"model", "n", "relation"}
+        f.name: parameter_to_json(getattr(one, f.name))
+        for f in fields(one)
+        if f.name not in {"model", "n", "relation"}
     }
     several = {} if one is ready else {"draws": ready.draw_count}
     return tuple(sorted({**knobs, **several}.items()))

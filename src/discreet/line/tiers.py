@@ -15,18 +15,18 @@ from discreet.mechanisms.statistics.tiered_statistics import TieredStatistics
 from discreet.privacy.group_privacy import per_row
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.words import in_words
-from discreet.release.json import plain
+from discreet.release.json import parameter_to_json
 from discreet.statistics import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from discreet.ledger import Ledger
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
     from discreet.privacy.guarantee import Guarantee, Relation
     from discreet.release.release import Release
     from discreet.sampling.source import Source
-    from discreet.statistics.exact_value import Counted
+    from discreet.statistics.exact_value import PrivateValue
     from discreet.tables.table import Table
 
 
@@ -73,7 +73,7 @@ def privatise_tiers(
     )
     receipt = pay(ledger, promises, scope=scope, charge_id=charge_id, note=note)
 
-    def draw(counted: Counted) -> dict[str, NoisyRelease]:
+    def draw(counted: PrivateValue) -> dict[str, NoisyStatistic]:
         count = counted.n if statistic.relation is ADD_REMOVE else None
         values = ready.release(counted.values, source, count=count)
         return {name: values[k] for name, k in tier.items()}
@@ -100,7 +100,7 @@ def _parameters(ready: TieredStatistics, tier: Mapping[str, int], name: str) -> 
     """
     order = sorted(tier, key=tier.__getitem__)
     chain: dict[str, Any] = {"audience": name, SALT: secrets.token_hex(16)}
-    chain["tiers"] = [[who, plain(ready.sigmas[tier[who]])] for who in order]
+    chain["tiers"] = [[who, parameter_to_json(ready.sigmas[tier[who]])] for who in order]
     return tuple(sorted({**dict(parameters(ready.tiers[tier[name]])), **chain}.items()))
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.families.family import Family, Floats
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 
 
 # ── posteriors of many statistics, as natural parameters (nodes × len(η)) ───────────────────────────────
@@ -66,14 +66,14 @@ def _between(model: ScalarFamily, above: Floats, below: Floats, weight: float) -
 
 
 @singledispatch
-def read(_model: Family, noisy: Floats, release: NoisyRelease) -> Floats:
+def read(_model: Family, noisy: Floats, release: NoisyStatistic) -> Floats:
     """Η of the naive posterior of every noisy row, by the library's own reading."""
     rows = [tuple(row) for row in noisy.tolist()]
     return np.array([naive_law(replace(release, noisy=row), release.model).natural for row in rows])
 
 
 @read.register(ScalarFamily)
-def _read_scalar_family(model: ScalarFamily, noisy: Floats, release: NoisyRelease) -> Floats:
+def _read_scalar_family(model: ScalarFamily, noisy: Floats, release: NoisyStatistic) -> Floats:
     if release.joint or release.n is None:
         clipped = np.maximum(noisy, 0)
         return _between(model, clipped[:, 0], clipped[:, 1], 1.0)
@@ -82,7 +82,7 @@ def _read_scalar_family(model: ScalarFamily, noisy: Floats, release: NoisyReleas
 
 
 @read.register(DirichletLaw)
-def _read_dirichlet_law(model: DirichletLaw, noisy: Floats, release: NoisyRelease) -> Floats:
+def _read_dirichlet_law(model: DirichletLaw, noisy: Floats, release: NoisyStatistic) -> Floats:
     if release.joint or release.n is None:
         return np.asarray(model.natural + np.maximum(noisy, 0))
     n = release.n

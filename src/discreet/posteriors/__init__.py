@@ -11,7 +11,7 @@ __getattr__, __all__ = public(
         "network.read": "fit=fit_network",
         "counts.naive_bayes": "exact=exact_naive_bayes",
         "local_frequencies": "frequencies",
-        "normal.chains": "Plan=ChainLengths",
+        "normal.chains": "ChainLengths",
         "normal.linear_regression": "Design",
         "regression.perturbed_fit": "reading=read_perturbed_fit",
     },

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.families.family import Family, Floats
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 
 READING = "noise_aware"
 
@@ -56,7 +56,7 @@ class NoiseAware(FamilyPosterior):
         return READING
 
 
-def public_source(release: NoisyRelease, prior: Family) -> SeededSource:
+def public_source(release: NoisyStatistic, prior: Family) -> SeededSource:
     """Bits fixed by what is public anyway: reading one release twice gives the same numbers."""
     text = repr((release.noisy, release.n, release.joint, release.noise, release.scale, prior))
     return SeededSource(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big"))

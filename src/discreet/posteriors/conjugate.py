@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.families.family import Family, Floats
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
     from discreet.sampling.source import Source
 
 
@@ -51,6 +51,6 @@ class ConjugatePosterior(FamilyPosterior):
         return self.law.log_density(theta)
 
 
-def naive(release: NoisyRelease, prior: Family, *, project: bool = True) -> ConjugatePosterior:
+def naive(release: NoisyStatistic, prior: Family, *, project: bool = True) -> ConjugatePosterior:
     """Take Ŝ, projected to where a statistic can lie, for S; its intervals under-cover at small n."""
     return ConjugatePosterior(prior, naive_law(release, prior, project=project))

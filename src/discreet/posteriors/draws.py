@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 
 if TYPE_CHECKING:
@@ -51,19 +51,19 @@ class Draws:
         return np.asarray(self.values, dtype=np.float64)
 
 
-ReleasedValue = NoisyRelease | NoisyCells | NoisyMoments | PerturbedFit | Draws
+ReleasedValue = NoisyStatistic | NoisyCells | NoisyMoments | PerturbedFit | Draws
 
 
 @singledispatch
-def released(drawn: Any, model: Model, *, several: bool) -> ReleasedValue:  # noqa: ANN401 - each mechanism's own
+def as_released_value(drawn: Any, model: Model, *, several: bool) -> ReleasedValue:  # noqa: ANN401 - each mechanism's own
     """Turn what a mechanism drew into what is released: θ (one, or several in a row) as Draws."""
     return Draws.of(model, drawn, several=several)
 
 
-@released.register(NoisyRelease)
-@released.register(NoisyCells)
-@released.register(NoisyMoments)
-@released.register(PerturbedFit)
+@as_released_value.register(NoisyStatistic)
+@as_released_value.register(NoisyCells)
+@as_released_value.register(NoisyMoments)
+@as_released_value.register(PerturbedFit)
 def _released_noisy(drawn: ReleasedValue, model: Model, *, several: bool) -> ReleasedValue:
     """Noisy statistics carry their model and their noise, and are released as they are."""
     del model, several

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.families.family import Floats
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 
 KINDS = ("laplace", "gaussian", "discrete_laplace", "discrete_gaussian")
 LEAST = 1e-200
@@ -35,7 +35,7 @@ class NoiseLaw:
             raise ValueError(f"the scale of the noise must be above 0, got {self.scale!r}")
 
     @classmethod
-    def of(cls, release: NoisyRelease) -> NoiseLaw:
+    def of(cls, release: NoisyStatistic) -> NoiseLaw:
         return cls(release.noise, float(release.scale))
 
     @property

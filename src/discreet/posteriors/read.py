@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.catalogue import row_of
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
-from discreet.mechanisms.statistics.noisy_statistic import DEFAULT_READING, NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import DEFAULT_READING, NoisyStatistic
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.posteriors.counts_read import cell_posterior, drawn_posterior
 from discreet.posteriors.draws import Draws
@@ -41,9 +41,9 @@ def posterior(
     raise TypeError(f"no posterior is known for a released {type(value).__name__}")
 
 
-@posterior.register(NoisyRelease)
+@posterior.register(NoisyStatistic)
 def _posterior_noisy_release(
-    value: NoisyRelease,
+    value: NoisyStatistic,
     *,
     model: Family | None = None,
     reading: str = DEFAULT_READING,

@@ -17,7 +17,7 @@ from discreet.catalogue import COUNTS, FAMILY, ROWS
 from discreet.families.exact_fields import Rational
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.design import Feature
 from discreet.models.margin_losses import LOSSES, MarginLoss, named_loss
@@ -54,20 +54,20 @@ def digest(value: object) -> str:
 
 
 @singledispatch
-def plain(value: Any) -> Any:  # noqa: ANN401
+def parameter_to_json(value: Any) -> Any:  # noqa: ANN401
     """Write a public parameter as JSON: exact numbers, lists of them, names, flags."""
     raise TypeError(f"cannot write a parameter of type {type(value).__name__} as JSON")
 
 
-@plain.register(int)
-@plain.register(float)
-@plain.register(str)
-@plain.register(type(None))
+@parameter_to_json.register(int)
+@parameter_to_json.register(float)
+@parameter_to_json.register(str)
+@parameter_to_json.register(type(None))
 def _plain_int_or_float(value: Any) -> Any:  # noqa: ANN401
     return number_to_json(value) if isinstance(value, float) else value
 
 
-@plain.register
+@parameter_to_json.register
 def _plain_fraction(value: Fraction) -> int | float | str:
     """Take an integer or a double where that is the same number, for people to read; else "p/q"."""
     if value.denominator == 1 and abs(value) < WHOLE:
@@ -79,47 +79,50 @@ def _plain_fraction(value: Fraction) -> int | float | str:
     return near if Fraction(near) == value else str(value)
 
 
-@plain.register(tuple)
-@plain.register(list)
+@parameter_to_json.register(tuple)
+@parameter_to_json.register(list)
 def _plain_tuple_or_list(value: Any) -> list[Any]:  # noqa: ANN401
-    return [plain(part) for part in value]
+    return [parameter_to_json(part) for part in value]
 
 
-@plain.register
+@parameter_to_json.register
 def _plain_ndarray(value: np.ndarray) -> list[Any]:
-    return [plain(part) for part in value.tolist()]
+    return [parameter_to_json(part) for part in value.tolist()]
 
 
-@plain.register
+@parameter_to_json.register
 def _plain_generic(value: np.generic) -> Any:  # noqa: ANN401
-    return plain(value.item())
+    return parameter_to_json(value.item())
 
 
-@plain.register
+@parameter_to_json.register
 def _plain_relation(value: Relation) -> Any:  # noqa: ANN401
     return value.to_json()
 
 
-@plain.register
+@parameter_to_json.register
 def _plain_enum(value: Enum) -> Any:  # noqa: ANN401
     return value.value
 
 
-@plain.register
+@parameter_to_json.register
 def _plain_type(value: type) -> str:
     return value.__name__
 
 
-@plain.register
+@parameter_to_json.register
 def _plain_feature(value: Feature) -> dict[str, Any]:
-    return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    return {f.name: parameter_to_json(getattr(value, f.name)) for f in fields(value)}
 
 
-@plain.register
+@parameter_to_json.register
 def _plain_margin_loss(value: MarginLoss) -> dict[str, Any]:
     """Write the loss and its public constants; functions that were declared with it are code and stay out."""
     given = {f.name: getattr(value, f.name) for f in fields(value)}
-    return {"loss": value.name, **{name: plain(part) for name, part in given.items() if not callable(part)}}
+    return {
+        "loss": value.name,
+        **{name: parameter_to_json(part) for name, part in given.items() if not callable(part)},
+    }
 
 
 def _rich(data: Any) -> Any:  # noqa: ANN401
@@ -134,7 +137,10 @@ def model_to_json(model: Model) -> Json:
     """Write the name of the family or model and its constructor's arguments."""
     spelled: dict[str, str] = getattr(model, "spelled", {})
     names = {f.name: spelled.get(f.name, f.name) for f in fields(model)}
-    return {"family": model.name, **{names[f.name]: plain(getattr(model, f.name)) for f in fields(model)}}
+    return {
+        "family": model.name,
+        **{names[f.name]: parameter_to_json(getattr(model, f.name)) for f in fields(model)},
+    }
 
 
 def model_from_json(data: Mapping[str, Any]) -> Model:
@@ -180,15 +186,15 @@ def value_to_json(value: Any) -> Json:  # noqa: ANN401
     raise TypeError(f"no file format is known for a released {type(value).__name__}")
 
 
-@value_to_json.register(NoisyRelease)
-def _value_to_json_noisy_release(value: NoisyRelease) -> Json:
+@value_to_json.register(NoisyStatistic)
+def _value_to_json_noisy_release(value: NoisyStatistic) -> Json:
     return {
         "kind": value.kind,
         "noisy": list(value.noisy),
         "n": value.n,
         "joint": value.joint,
         "noise": value.noise,
-        "scale": plain(value.scale),
+        "scale": parameter_to_json(value.scale),
         "guarantee": to_json(value.guarantee),
         "seeded": value.seeded,
     }
@@ -196,7 +202,7 @@ def _value_to_json_noisy_release(value: NoisyRelease) -> Json:
 
 @value_to_json.register(Draws)
 def _value_to_json_draws(value: Draws) -> Json:
-    return {"kind": value.kind, "values": plain(value.values)}
+    return {"kind": value.kind, "values": parameter_to_json(value.values)}
 
 
 @value_to_json.register(NoisyCells)
@@ -206,7 +212,7 @@ def _value_to_json_noisy_cells(value: NoisyCells) -> Json:
         "noisy": value.noisy.tolist(),
         "n": value.n,
         "noise": value.noise,
-        "scales": plain(value.scales),
+        "scales": parameter_to_json(value.scales),
         "guarantee": to_json(value.guarantee),
         "seeded": value.seeded,
     }
@@ -217,7 +223,7 @@ def _value_to_json_noisy_cells(value: NoisyCells) -> Json:
 def _value_to_json_perturbed_fit_or_noisy_moments(value: Any) -> Json:  # noqa: ANN401
     """Write every field but the model, which the release has."""
     written = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in {"model", "guarantee"}}
-    numbers = {name: plain(part) for name, part in written.items()}
+    numbers = {name: parameter_to_json(part) for name, part in written.items()}
     return {"kind": value.kind, **numbers, "guarantee": to_json(value.guarantee)}
 
 
@@ -242,8 +248,8 @@ def _cells(data: Mapping[str, Any], model: Any) -> NoisyCells:  # noqa: ANN401 -
     )
 
 
-def _noisy(data: Mapping[str, Any], model: Family) -> NoisyRelease:
-    return NoisyRelease(
+def _noisy(data: Mapping[str, Any], model: Family) -> NoisyStatistic:
+    return NoisyStatistic(
         model=model,
         noisy=tuple(data["noisy"]),
         n=data["n"],
@@ -260,7 +266,7 @@ def _draws(data: Mapping[str, Any], model: Family) -> Draws:
 
 
 _VALUES: dict[str, Callable[[Mapping[str, Any], Any], Any]] = {
-    NoisyRelease.kind: _noisy,
+    NoisyStatistic.kind: _noisy,
     NoisyCells.kind: _cells,
     Draws.kind: _draws,
     PerturbedFit.kind: _regression(PerturbedFit),

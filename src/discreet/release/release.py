@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.families.family import Family
     from discreet.mechanisms.regression.noisy_moments import NoisyMoments
     from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
     from discreet.mechanisms.statistics.noisy_tables import NoisyCells
     from discreet.models.count_model import CountModel
     from discreet.models.generalized_linear import GeneralizedLinear
@@ -49,7 +49,7 @@ __all__ = ["BrokenRelease", "Release"]
 class Release:
     """A frozen record. Everything that is read from it is post-processing and costs nothing."""
 
-    value: NoisyRelease | NoisyCells | PerturbedFit | NoisyMoments | Draws
+    value: NoisyStatistic | NoisyCells | PerturbedFit | NoisyMoments | Draws
     model: Any  # the prior: a Family, a CountModel or a GeneralizedLinear
     mechanism: str
     parameters: tuple[tuple[str, Any], ...]  # the knobs, as JSON values, by name

@@ -1,5 +1,5 @@
 """(Table, model) → exact integers and their sensitivity; the only builders of Ibis aggregates."""
 
-from discreet.statistics.bounded_statistic import BoundedStatistic, Counted, bounded
+from discreet.statistics.bounded_statistic import BoundedStatistic, PrivateValue, bounded
 
-__all__ = ["BoundedStatistic", "Counted", "bounded"]
+__all__ = ["BoundedStatistic", "PrivateValue", "bounded"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.catalogue import row_of
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
-from discreet.statistics.exact_value import Counted, checked, of_rows
+from discreet.statistics.exact_value import PrivateValue, checked, of_rows
 from discreet.statistics.ranges import refuse_narrow
 from discreet.tables.errors import blindly
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.tables.table import Table
 
-    Query = Callable[[], Counted]
+    Query = Callable[[], PrivateValue]
     Model = Family | CountModel | GeneralizedLinear
 
 
@@ -51,7 +51,7 @@ class BoundedStatistic:
     def unit_sensitivity(self) -> Sensitivity:
         return of_rows(self.sensitivity, self.rows_per_unit)
 
-    def read(self) -> Counted:
+    def read(self) -> PrivateValue:
         """Return the exact integers. The one call that touches private values."""
         return checked(blindly("reading the statistic", self.query), self.n)
 
@@ -71,7 +71,7 @@ def bounded(
     """
     table.relation_for(relation)
     row = row_of(model)
-    table, model = fitted(model, table)
+    table, model = bind(model, table)
     builder: Callable[[Table, Any, int | None], Query] | None = row.load("statistic", reads)
     if builder is None:
         raise TypeError(f"{type(model).__name__} has no {reads}; it has {', '.join(row.statistic)}")
@@ -82,10 +82,10 @@ def bounded(
     return BoundedStatistic(table, model, relation, n, query)
 
 
-def fitted(model: Any, table: Table) -> tuple[Table, Any]:  # noqa: ANN401 - a family as it is
+def bind(model: Any, table: Table) -> tuple[Table, Any]:  # noqa: ANN401 - a family as it is
     """Return the table with the columns that the model reads, and the model knowing their sizes."""
     bind: Callable[[Table, Any], tuple[Table, Any]] | None = row_of(model).load("binder")
     return (table, model) if bind is None else bind(table, model)
 
 
-__all__ = ["BoundedStatistic", "Counted", "bounded"]
+__all__ = ["BoundedStatistic", "PrivateValue", "bounded"]

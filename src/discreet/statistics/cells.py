@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import ibis
 import numpy as np
 
-from discreet.statistics.bounded_statistic import Counted
+from discreet.statistics.bounded_statistic import PrivateValue
 from discreet.statistics.counts import grouped, joint_counts, packed, size_of
 from discreet.tables.engine import prepared
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     Reader = Callable[[], list[Integers]]
 
 
-def bound(table: Table, model: CountModel) -> tuple[Table, CountModel]:
+def bind_cells(table: Table, model: CountModel) -> tuple[Table, CountModel]:
     """Select the model's columns and tell it how many codes each has. Reads no value."""
     chosen = table[model.columns]
     return chosen, model.bind({name: size_of(chosen, name) for name in model.columns})
 
 
-def cells(table: Table, model: CountModel, n: int | None = None) -> Callable[[], Counted]:
+def cells(table: Table, model: CountModel, n: int | None = None) -> Callable[[], PrivateValue]:
     """Prepare the counts, flat, table after table."""
     del n  # counts say it themselves
     each = _within_groups(table, model.cells) if _one_group(model.cells) else _apart(table, model.cells)
 
-    def read() -> Counted:
+    def read() -> PrivateValue:
         tables = each()
-        return Counted(np.concatenate([t.reshape(-1) for t in tables]), int(tables[0].sum()))
+        return PrivateValue(np.concatenate([t.reshape(-1) for t in tables]), int(tables[0].sum()))
 
     return read
 

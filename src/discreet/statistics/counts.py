@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.families.family import Integers, Sensitivity
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
-from discreet.statistics.exact_value import Counted, checked, of_rows
+from discreet.statistics.exact_value import PrivateValue, checked, of_rows
 from discreet.statistics.joint import grouped, joint_counts, packed, size_of, valued
 from discreet.statistics.sums import FEW, selected, summed_codes
 from discreet.tables.errors import blindly
@@ -53,14 +53,14 @@ class BoundedCounts:
     def unit_sensitivity(self) -> Sensitivity:
         return of_rows(self.sensitivity, self.rows_per_unit)
 
-    def read(self) -> Counted:
+    def read(self) -> PrivateValue:
         """Return all cells, flat, feature after feature. The one call that touches private values."""
         return checked(blindly("reading the counts", self._query), self.n)
 
-    def _query(self) -> Counted:
+    def _query(self) -> PrivateValue:
         margins = self.margins()
         flat = np.concatenate([margins[f].reshape(-1) for f in self.features])
-        return Counted(flat, int(margins[self.features[0]].sum()))
+        return PrivateValue(flat, int(margins[self.features[0]].sum()))
 
     def split(self, values: ArrayLike) -> dict[str, Any]:
         """Return one array of shape (by…, levels) for each feature, of exact or noisy values."""
@@ -99,7 +99,7 @@ def counts_by_code(table: Table, name: str) -> Callable[[], Integers]:
     return lambda: np.array(each(), dtype=np.int64)
 
 
-def code_counts(table: Table, model: DirichletCategorical, n: int | None) -> Callable[[], Counted]:  # noqa: ARG001 - DirichletCategorical
+def code_counts(table: Table, model: DirichletCategorical, n: int | None) -> Callable[[], PrivateValue]:  # noqa: ARG001 - DirichletCategorical
     """S_c = #{records of code c}."""
     (name,) = selected(table, 1)
     size = size_of(table, name)
@@ -110,9 +110,9 @@ def code_counts(table: Table, model: DirichletCategorical, n: int | None) -> Cal
         )
     found = counts_by_code(table, name)
 
-    def read() -> Counted:
+    def read() -> PrivateValue:
         values = found()
-        return Counted(values, int(values.sum()))
+        return PrivateValue(values, int(values.sum()))
 
     return read
 

@@ -26,7 +26,7 @@ OWN = "\0"  # begins the names of columns of ours: no column of data has it in i
 ANSWER = f"{OWN}y"
 
 
-def bound(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLinear]:
+def bind_design(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLinear]:
     """Select the model's columns, and tell it what their declarations make of them."""
     chosen = table[model.columns]
     design = tuple(f for name in model.features for f in features_of(chosen.schema[name], name))
@@ -38,7 +38,7 @@ def bound(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLin
 
 def designed(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLinear]:
     """Return numeric columns, the features in [−1, 1] and the answer last, and the bound model."""
-    chosen, model = bound(table, model)
+    chosen, model = bind_design(table, model)
     columns = {f"{OWN}x{i}": _column(f) for i, f in enumerate(model.design)}
     columns[ANSWER] = answer_of(model.loss, model, chosen.schema[model.target])
     return chosen.derive(**columns)[tuple(columns)], model
@@ -46,7 +46,7 @@ def designed(table: Table, model: GeneralizedLinear) -> tuple[Table, Generalized
 
 def compact(table: Table, model: GeneralizedLinear) -> Table:
     """Return the same with a categorical column as its code: indicators are many, and made where they go."""
-    chosen, model = bound(table, model)
+    chosen, model = bind_design(table, model)
     first = {feature.column: feature for feature in reversed(model.design)}
     columns = {
         f"{OWN}x{i}": Column(name) if isinstance(chosen.schema[name], Categorical) else _column(first[name])

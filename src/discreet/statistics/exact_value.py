@@ -14,7 +14,7 @@ MOST_RECORDS = 2**32  # what a private number of records is taken to be below, w
 
 @final
 @dataclass(frozen=True)
-class Counted:
+class PrivateValue:
     """Exact and private: what a mechanism is given, and nobody else."""
 
     values: Any = field(repr=False)  # integers; Records of a regression
@@ -24,7 +24,7 @@ class Counted:
         raise TypeError("exact private counts are not copied or pickled; release them through a mechanism")
 
 
-def checked(counted: Counted, n: int | None) -> Counted:
+def checked(counted: PrivateValue, n: int | None) -> PrivateValue:
     if n is not None and counted.n != n:  # n is public, and so is that it differs
         raise TableError(
             "the table does not hold the public number of records: it changed, or n is misdeclared"

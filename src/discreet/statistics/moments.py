@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from discreet.families.records import KEPT, LARGEST, Ball, refuse_overflow, tight
-from discreet.statistics.exact_value import MOST_RECORDS, Counted
+from discreet.statistics.exact_value import MOST_RECORDS, PrivateValue
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row, selected
 from discreet.tables.engine import batches
 from discreet.tables.numbers import double, floor, truncated
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.families.normal_inverse_wishart import NormalInverseWishart
     from discreet.tables.table import Table
 
-    Query = Callable[[], Counted]
+    Query = Callable[[], PrivateValue]
 
 BLOCK = 2**14  # rows of which some columns stay in the cache; BLAS takes so few in one thread
 WIDEST = 55  # columns of a remote engine: PostgreSQL returns at most 1664 sums
@@ -40,9 +40,9 @@ def first_and_second(table: Table, model: NormalInverseWishart, n: int | None) -
     balance = int(model.grid / Fraction(float(model.units[0])))
     read = _sums(table, model.ball, model.dimension, n)
 
-    def query() -> Counted:
+    def query() -> PrivateValue:
         first, second, count = read()
-        return Counted(np.concatenate([balance * first, second]), count)
+        return PrivateValue(np.concatenate([balance * first, second]), count)
 
     return query
 
@@ -51,9 +51,9 @@ def second(table: Table, model: BayesianLinearRegression, n: int | None) -> Quer
     """S = Σqqᵀ packed, of rows (x, y)."""
     read = _sums(table, model.ball, model.dimension + 1, n)
 
-    def query() -> Counted:
+    def query() -> PrivateValue:
         _, packed, count = read()
-        return Counted(packed, count)
+        return PrivateValue(packed, count)
 
     return query
 

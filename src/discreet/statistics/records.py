@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.models.regression_records import Records
 from discreet.statistics.design import compact
-from discreet.statistics.exact_value import Counted
+from discreet.statistics.exact_value import PrivateValue
 from discreet.statistics.sums import as_number, at_most
 from discreet.tables.engine import batches, prepared
 from discreet.tables.rows import clean_rows
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 BATCH = 2**15
 
 
-def records(table: Table, model: GeneralizedLinear, n: int | None) -> Callable[[], Counted]:
+def records(table: Table, model: GeneralizedLinear, n: int | None) -> Callable[[], PrivateValue]:
     """Prepare the rows; a remote engine sends them into this process."""
     del n  # every row is read, and `checked` counts them
     columns = compact(table, model)
     stream, kinds = _batches(columns), [columns.schema[name] for name in columns.columns]
 
-    def read() -> Counted:
+    def read() -> PrivateValue:
         parts = [Records.of(model, *_encoded(kinds, batch)) for batch in stream()]
         rows = np.concatenate([part.rows for part in parts] or [np.zeros((0, model.dimension))])
         answers = np.concatenate([part.answers for part in parts] or [np.zeros(0)])
-        return Counted(Records(rows, answers), len(rows))
+        return PrivateValue(Records(rows, answers), len(rows))
 
     return read
 

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.families.records import refuse_overflow
 from discreet.models.signed_moments import constant_steps, length_square, moment_ball
 from discreet.statistics.design import ANSWER, designed
-from discreet.statistics.exact_value import MOST_RECORDS, Counted
+from discreet.statistics.exact_value import MOST_RECORDS, PrivateValue
 from discreet.statistics.moments import BLOCK, clip_of, clipped_rows, refuse_width, stored
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row
 from discreet.tables.engine import batches
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.tables.schema import Bounded
     from discreet.tables.table import Table
 
-    Query = Callable[[], Counted]
+    Query = Callable[[], PrivateValue]
 
 SIGN = "y"
 
@@ -107,7 +107,7 @@ def _streamed(rows: ir.Table, scaled: list[FeatureScale | None], model: Generali
 
     stream, d = batches(rows, BLOCK), model.dimension
 
-    def read() -> Counted:
+    def read() -> PrivateValue:
         first, second, count = np.zeros(d, np.int64), np.zeros((d, d), np.int64), 0
         for batch in stream():
             columns = [c.to_numpy(zero_copy_only=False) for c in batch.columns]
@@ -116,7 +116,7 @@ def _streamed(rows: ir.Table, scaled: list[FeatureScale | None], model: Generali
                 first += r.sum(axis=1).astype(np.int64)
                 second += (r @ r.T).astype(np.int64)  # exact: 2^14 products of at most 2^31 each
             count += batch.num_rows
-        return Counted(np.concatenate([first, second[np.triu_indices(d)]]), count)
+        return PrivateValue(np.concatenate([first, second[np.triu_indices(d)]]), count)
 
     return read
 
@@ -154,8 +154,8 @@ def _in_sql(table: Table, rows: ir.Table, model: GeneralizedLinear, n: int | Non
     seconds = {f"m{i}_{j}": exact_sum(r[f"q{i}"] * r[f"q{j}"], largest**2, n) for i, j in pairs}
     get = one_row(r.aggregate(n=r.count(), **firsts, **seconds))
 
-    def read() -> Counted:
+    def read() -> PrivateValue:
         got = get()
-        return Counted(np.array([got[name] for name in (*firsts, *seconds)], dtype=np.int64), got["n"])
+        return PrivateValue(np.array([got[name] for name in (*firsts, *seconds)], dtype=np.int64), got["n"])
 
     return read

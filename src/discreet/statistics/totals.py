@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.families.records import Lattice, refuse_overflow
-from discreet.statistics.exact_value import MOST_RECORDS, Counted
+from discreet.statistics.exact_value import MOST_RECORDS, PrivateValue
 from discreet.statistics.sorted_units import kept_values, sortable
 from discreet.statistics.sums import (
     FEW,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.families.scalar import ScalarFamily
     from discreet.tables.table import Table
 
-    Query = Callable[[], Counted]
+    Query = Callable[[], PrivateValue]
 
 
 def total(table: Table, model: ScalarFamily, n: int | None) -> Query:
@@ -54,9 +54,9 @@ def total(table: Table, model: ScalarFamily, n: int | None) -> Query:
     rows = _lattice_rows(table, lattice)
     get = one_row(rows.aggregate(n=rows.count(), first=exact_sum(rows.q, lattice.largest, n)))
 
-    def read() -> Counted:
+    def read() -> PrivateValue:
         got = get()
-        return Counted(np.array([got["first"]], dtype=np.int64), got["n"])
+        return PrivateValue(np.array([got["first"]], dtype=np.int64), got["n"])
 
     return read
 
@@ -67,9 +67,9 @@ def _truths(table: Table) -> Query:
     rows = clean_rows(table, {"x": name})
     get = one_row(rows.aggregate(n=rows.count(), first=how_often(rows.x)))
 
-    def read() -> Counted:
+    def read() -> PrivateValue:
         got = get()
-        return Counted(np.array([got["first"]], dtype=np.int64), got["n"])
+        return PrivateValue(np.array([got["first"]], dtype=np.int64), got["n"])
 
     return read
 
@@ -81,10 +81,10 @@ def _total_by_code(table: Table, lattice: Lattice) -> Query:
     rows = rows.mutate(q=(rows.q - lattice.low).cast("int64"))
     counts = summed_codes(split_by_code(rows, "q", range(size), size, table.rows_per_unit or 1), size)
 
-    def read() -> Counted:
+    def read() -> PrivateValue:
         each = counts()
         value = sum((lattice.low + code) * count for code, count in enumerate(each))
-        return Counted(np.array([value], dtype=np.int64), sum(each))
+        return PrivateValue(np.array([value], dtype=np.int64), sum(each))
 
     return read
 
@@ -103,9 +103,9 @@ def two_totals(table: Table, model: NormalInverseGamma, n: int | None) -> Query:
     first = exact_sum(q, model.lattice.largest + abs(model.middle), n)
     get = one_row(rows.aggregate(n=rows.count(), first=first, second=exact_sum(q * q, model.count_unit, n)))
 
-    def read() -> Counted:
+    def read() -> PrivateValue:
         got = get()
-        return Counted(np.array([balance * got["first"], got["second"]], dtype=np.int64), got["n"])
+        return PrivateValue(np.array([balance * got["first"], got["second"]], dtype=np.int64), got["n"])
 
     return read
 
@@ -114,9 +114,9 @@ def _of_kept(table: Table, lattice: Lattice, sums: Callable[[Integers], list[Any
     """Add up the rows that count, sorted here."""
     kept = kept_values(_lattice_rows(table, lattice, bound=False), lattice, table.rows_per_unit or 1)
 
-    def read() -> Counted:
+    def read() -> PrivateValue:
         q = kept()
-        return Counted(np.array(sums(q), dtype=np.int64), q.size)
+        return PrivateValue(np.array(sums(q), dtype=np.int64), q.size)
 
     return read
 
@@ -151,8 +151,8 @@ def item_counts(table: Table, model: DirichletMultinomial, n: int | None) -> Que
     rows = at_most(table, rows.mutate(**shares).drop(*own), tuple(shares))
     get = one_row(rows.aggregate(n=rows.count(), **{c: exact_sum(rows[c], model.trials, n) for c in shares}))
 
-    def read() -> Counted:
+    def read() -> PrivateValue:
         got = get()
-        return Counted(np.array([got[c] for c in shares], dtype=np.int64), got["n"])
+        return PrivateValue(np.array([got[c] for c in shares], dtype=np.int64), got["n"])
 
     return read

@@ -7,7 +7,7 @@ from scipy.stats import kstest
 
 import discreet as dc
 from discreet.families.laws.matrices import pack, unpack
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression_many_columns import METHOD, Given, read_normal
@@ -152,7 +152,7 @@ def seen(made, rows, rng):
     model, private, scale = made.model, made.n is None, float(made.scale)
     exact = model.joint(model.statistic(rows), len(rows)) if private else model.statistic(rows)
     noisy = tuple((exact + np.rint(rng.normal(0, scale, exact.size))).tolist())
-    return NoisyRelease(model, noisy, made.n, private, "gaussian", scale, made.guarantee, seeded=True)
+    return NoisyStatistic(model, noisy, made.n, private, "gaussian", scale, made.guarantee, seeded=True)
 
 
 @pytest.mark.parametrize(

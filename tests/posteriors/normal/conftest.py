@@ -7,7 +7,7 @@ from discreet.families.laws.matrices import unpack
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 
@@ -29,7 +29,7 @@ def noised(model, records, rng, scale, *, noise="laplace", private=False):
     exact = model.joint(model.statistic(records), n) if private else model.statistic(records)
     draw = rng.laplace if noise == "laplace" else rng.normal
     noisy = exact + np.rint(draw(0, unit, exact.size))
-    return NoisyRelease(
+    return NoisyStatistic(
         model=model,
         noisy=tuple(noisy.tolist()),
         n=None if private else n,

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.chains import ChainLengths
 from discreet.sampling.agreement import effective_size as ess
 
 PLAN = {
-    "records": Plan(chains=2, draws=800, thin=3, burn=1000),
-    "limit": Plan(chains=2, draws=800, thin=14, burn=3000),
+    "records": ChainLengths(chains=2, draws=800, thin=3, burn=1000),
+    "limit": ChainLengths(chains=2, draws=800, thin=14, burn=3000),
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import kstest
 
 from discreet.posteriors.normal.algebra_kernel import conjugate
-from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.latent_model import latent
 from discreet.posteriors.normal.linear_regression import Design, regression_model
 
@@ -46,11 +46,21 @@ def ranks_and_coverage(model, simulate, release_of, *, n, scale, replicates, see
 CASES = {
     "limit of records": (
         "gamma",
-        {"n": 400, "scale": 12.0, "replicates": 50, "plan": Plan(chains=2, draws=200, thin=5, burn=1000)},
+        {
+            "n": 400,
+            "scale": 12.0,
+            "replicates": 50,
+            "plan": ChainLengths(chains=2, draws=200, thin=5, burn=1000),
+        },
     ),
     "few records": (
         "gamma",
-        {"n": 40, "scale": 4.0, "replicates": 50, "plan": Plan(chains=2, draws=200, thin=2, burn=500)},
+        {
+            "n": 40,
+            "scale": 4.0,
+            "replicates": 50,
+            "plan": ChainLengths(chains=2, draws=200, thin=2, burn=500),
+        },
     ),
     "limit, n private": (
         "gamma",
@@ -59,16 +69,26 @@ CASES = {
             "scale": 8.0,
             "replicates": 36,
             "private": True,
-            "plan": Plan(chains=2, draws=200, thin=5, burn=1500),
+            "plan": ChainLengths(chains=2, draws=200, thin=5, burn=1500),
         },
     ),
     "limit of rows": (
         "wishart",
-        {"n": 400, "scale": 12.0, "replicates": 36, "plan": Plan(chains=2, draws=200, thin=6, burn=2000)},
+        {
+            "n": 400,
+            "scale": 12.0,
+            "replicates": 36,
+            "plan": ChainLengths(chains=2, draws=200, thin=6, burn=2000),
+        },
     ),
     "few rows": (
         "wishart",
-        {"n": 40, "scale": 4.0, "replicates": 36, "plan": Plan(chains=2, draws=200, thin=2, burn=600)},
+        {
+            "n": 40,
+            "scale": 4.0,
+            "replicates": 36,
+            "plan": ChainLengths(chains=2, draws=200, thin=2, burn=600),
+        },
     ),
     "limit of rows, n private": (
         "wishart",
@@ -77,7 +97,7 @@ CASES = {
             "scale": 8.0,
             "replicates": 32,
             "private": True,
-            "plan": Plan(chains=2, draws=100, thin=6, burn=1000),
+            "plan": ChainLengths(chains=2, draws=100, thin=6, burn=1000),
         },
     ),
     "regression, few rows, n private": (
@@ -88,7 +108,7 @@ CASES = {
             "scale": 2.0,
             "replicates": 32,
             "private": True,
-            "plan": Plan(chains=2, draws=150, thin=3, burn=600),
+            "plan": ChainLengths(chains=2, draws=150, thin=3, burn=600),
         },
     ),
     "regression, limit": (
@@ -98,7 +118,7 @@ CASES = {
             "n": 400,
             "scale": 6.0,
             "replicates": 28,
-            "plan": Plan(chains=2, draws=200, thin=10, burn=3000),
+            "plan": ChainLengths(chains=2, draws=200, thin=10, burn=3000),
         },
     ),
     "regression, few rows": (
@@ -108,7 +128,7 @@ CASES = {
             "n": 40,
             "scale": 2.0,
             "replicates": 32,
-            "plan": Plan(chains=2, draws=200, thin=4, burn=800),
+            "plan": ChainLengths(chains=2, draws=200, thin=4, burn=800),
         },
     ),
 }

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression import Design
 from discreet.progress import steps
 from discreet.sampling.source import SeededSource
 
-QUICK = Plan(chains=2, draws=100, thin=16, burn=1000)
+QUICK = ChainLengths(chains=2, draws=100, thin=16, burn=1000)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_design_with_an_intercept(models, release_of):
     y = 0.7 - 0.5 * x + rng.normal(0, 0.4, x.size)
     release = release_of(models["regression"], np.column_stack([np.ones_like(x), x, y]), rng, 1.0)
     posterior = read(
-        release, design=Design(intercept=True), plan=Plan(chains=2, draws=200, thin=15, burn=3000)
+        release, design=Design(intercept=True), plan=ChainLengths(chains=2, draws=200, thin=15, burn=3000)
     )
     low, high = posterior.interval(0.9999).T
     assert np.all((low < [0.7, -0.5, 0.16]) & (high > [0.7, -0.5, 0.16]))
@@ -102,7 +102,7 @@ def test_a_design_with_an_intercept(models, release_of):
 @pytest.mark.parametrize("options", [{"chains": 0}, {"draws": 3}, {"thin": 0}, {"burn": float("nan")}])
 def test_a_plan_of_nothing_is_refused(options):
     with pytest.raises(ValueError, match="at least"):
-        Plan(**options)
+        ChainLengths(**options)
 
 
 def test_unknown_laws_and_designs_are_refused(model, release):

@@ -6,7 +6,7 @@ import pytest
 
 from discreet.families import BayesianLinearRegression, BetaBernoulli
 from discreet.ledger import Ledger
-from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.linear_regression import Design
 from discreet.privacy.kinds import ApproxDP
 from discreet.privatise import privatise
@@ -14,7 +14,7 @@ from discreet.sampling.source import SeededSource
 from discreet.tables.schema import Binary, Bounded
 from discreet.tables.table import Table
 
-SHORT = Plan(chains=2, draws=50, thin=2, burn=200)
+SHORT = ChainLengths(chains=2, draws=50, thin=2, burn=200)
 
 
 @pytest.fixture(scope="module")

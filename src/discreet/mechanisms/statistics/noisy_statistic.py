@@ -26,7 +26,7 @@ DEFAULT_READING = "noise_aware"
 
 @final
 @dataclass(frozen=True)
-class NoisyRelease:
+class NoisyStatistic:
     """Ŝ = S + noise in the family's integer units, with the noise law: enough to read it any honest way."""
 
     kind: ClassVar[str] = "noisy_statistics"  # what files and the catalogue call it
@@ -76,7 +76,7 @@ def _encoding(model: Family) -> tuple[object, ...]:
 Reading = Callable[..., Any]  # (release, prior, **options) → posterior
 
 
-def naive_law(release: NoisyRelease, prior: Family, *, project: bool = True) -> Family:
+def naive_law(release: NoisyStatistic, prior: Family, *, project: bool = True) -> Family:
     """prior.update(proj(Ŝ), n): Ŝ read as if it were S [F16 §3.2]; asymptotically efficient [F16 Thm 4].
 
     The projection is onto the statistics' hull, and without it an Ŝ outside has no posterior and is refused.
@@ -86,7 +86,7 @@ def naive_law(release: NoisyRelease, prior: Family, *, project: bool = True) -> 
     return prior.update(prior.project(statistic, n) if project else statistic, n)
 
 
-def _decoded(release: NoisyRelease, prior: Family, *, project: bool) -> tuple[NDArray[Any], float]:
+def _decoded(release: NoisyStatistic, prior: Family, *, project: bool) -> tuple[NDArray[Any], float]:
     """(Ŝ, n): n as it is public, or as it was noised along."""
     noisy = np.asarray(release.noisy)
     if release.n is not None and not release.joint:
@@ -107,7 +107,7 @@ def _joint_hull_scalar_family_or_dirichlet_law(_model: Family, noisy: Floats) ->
     return np.maximum(noisy, 0)
 
 
-def noise_aware(release: NoisyRelease, prior: Family, **options: Any) -> Any:  # noqa: ANN401
+def noise_aware(release: NoisyStatistic, prior: Family, **options: Any) -> Any:  # noqa: ANN401
     """Read with the noise accounted for, as the catalogue says; the same numbers every time."""
     row = ROWS.get(prior.name)
     read = None if row is None else row.load("reader", release.kind)
@@ -119,7 +119,7 @@ def noise_aware(release: NoisyRelease, prior: Family, **options: Any) -> Any:  #
     return read(release, prior, **options)
 
 
-def naive(release: NoisyRelease, prior: Family, *, project: bool = True) -> Any:  # noqa: ANN401
+def naive(release: NoisyStatistic, prior: Family, *, project: bool = True) -> Any:  # noqa: ANN401
     """Read with the noise left out: `naive_law`, as a posterior."""
     return resolve("posteriors.conjugate:naive")(release, prior, project=project)
 

@@ -14,7 +14,7 @@ from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
-from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation
 from discreet.sampling.source import SYSTEM
 
@@ -115,7 +115,7 @@ class NoisyStatistics(ModelMechanism):
 
     def release(
         self, value: ArrayLike, source: Source | None = None, *, count: int | None = None
-    ) -> NoisyRelease:
+    ) -> NoisyStatistic:
         """Noise the family's integer statistic once.
 
         `count` is the private number of records, needed (and allowed) only under ADD_REMOVE.
@@ -123,9 +123,9 @@ class NoisyStatistics(ModelMechanism):
         bits = source or SYSTEM
         return self.as_release(self.noiser.release(self.vector(value, count), bits), seeded=bits.seeded)
 
-    def as_release(self, noisy: ArrayLike, *, seeded: bool) -> NoisyRelease:
+    def as_release(self, noisy: ArrayLike, *, seeded: bool) -> NoisyStatistic:
         """Return noisy numbers with all that reading them needs."""
-        return NoisyRelease(
+        return NoisyStatistic(
             model=self.model,
             noisy=tuple(np.asarray(noisy).tolist()),
             n=self.n,

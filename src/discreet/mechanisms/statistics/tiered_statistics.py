@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
     from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
@@ -73,7 +73,7 @@ class TieredStatistics:
 
     def release(
         self, value: ArrayLike, source: Source | None = None, *, count: int | None = None
-    ) -> tuple[NoisyRelease, ...]:
+    ) -> tuple[NoisyStatistic, ...]:
         """Noise the statistic once for all; `count`, the private number of records, only under ADD_REMOVE."""
         bits = source or SYSTEM
         drawn = self.chain.release(self.tiers[0].vector(value, count), bits)

@@ -19,7 +19,7 @@ from discreet.models.regression_values import VALUES
 from discreet.planning.ranked import Refusal, rank, tried
 from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction, standard_error
 from discreet.planning.regression.worlds import missed, worlds
-from discreet.posteriors.draws import OnlyDraws, released
+from discreet.posteriors.draws import OnlyDraws, as_released_value
 from discreet.posteriors.read import posterior
 from discreet.posteriors.regression.coefficients import Coefficients, NormalCoefficients
 from discreet.privacy.arithmetic.ball import PrecisionError
@@ -159,7 +159,7 @@ def trial(mechanism: Any, world: World, reading: str) -> Coefficients:  # noqa: 
     model = mechanism.model
     value = VALUES[mechanism.reads](model, world.features, world.answers)
     count = {"count": len(world.answers)} if mechanism.relation is ADD_REMOVE else {}
-    drawn = released(mechanism.release(value, world.source, **count), model, several=False)
+    drawn = as_released_value(mechanism.release(value, world.source, **count), model, several=False)
     how = {} if hasattr(drawn, "values") else {"reading": reading}  # draws have one reading
     return cast("Coefficients", posterior(drawn, **how))
 

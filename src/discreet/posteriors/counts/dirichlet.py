@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Floats, Integers
     from discreet.families.laws.dirichlet import DirichletLaw
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
     from discreet.sampling.source import Source
 
 FEWEST, MOST, ENTRIES = 240, 4000, 2**20  # draws of the counts: entries / cells, within these
@@ -108,7 +108,7 @@ class CountDraws(NoiseAware):
 
 
 def read(
-    release: NoisyRelease,
+    release: NoisyStatistic,
     prior: DirichletLaw,
     *,
     draws: int | None = None,

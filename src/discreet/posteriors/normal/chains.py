@@ -21,7 +21,7 @@ CHUNKS = 20  # pieces of a chain, between which it can be stopped and shows its 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ChainLengths:
     """How long to run: `burn` steps adapt the proposal and are dropped; then `thin` steps make a draw."""
 
     chains: int = 4
@@ -37,7 +37,7 @@ class Plan:
             raise ValueError(f"R-hat and ESS need at least 4 draws per chain, got {self.draws}")
 
     @classmethod
-    def suggested(cls, law: str, model: LatentNormal) -> Plan:
+    def suggested(cls, law: str, model: LatentNormal) -> ChainLengths:
         """Take steps in proportion to the length of φ; a sweep over records does more than one without."""
         steps = min(LONGEST, model.size if law == "limit" else max(2, model.size // 2))
         return cls(thin=2 * steps, burn=400 * steps)
@@ -48,7 +48,7 @@ class Plan:
 
 
 def augmented(
-    model: LatentNormal, observed: Observed, plan: Plan, rng: np.random.Generator
+    model: LatentNormal, observed: Observed, plan: ChainLengths, rng: np.random.Generator
 ) -> Iterator[Floats]:
     """Yield (draws, φ and n) piece by piece, chain by chain, from the data-augmentation kernel."""
     from discreet.posteriors.normal.augment_kernel import sweeps  # noqa: PLC0415 - loads numba
@@ -69,7 +69,7 @@ def augmented(
 
 
 def limiting(
-    model: LatentNormal, observed: Observed, plan: Plan, rng: np.random.Generator
+    model: LatentNormal, observed: Observed, plan: ChainLengths, rng: np.random.Generator
 ) -> Iterator[Floats]:
     """Yield the same from the central-limit kernel."""
     from discreet.posteriors.normal.limit_kernel import steps  # noqa: PLC0415 - loads numba
@@ -105,7 +105,7 @@ def limiting(
             yield out
 
 
-def collect(pieces: Iterator[Floats], plan: Plan) -> Floats:
+def collect(pieces: Iterator[Floats], plan: ChainLengths) -> Floats:
     """(chains, draws, φ and n), the burn-in left out."""
     parts = list(pieces)
     return np.stack(
@@ -116,6 +116,6 @@ def collect(pieces: Iterator[Floats], plan: Plan) -> Floats:
     )
 
 
-def _lengths(plan: Plan) -> list[tuple[int, int]]:
+def _lengths(plan: ChainLengths) -> list[tuple[int, int]]:
     """(draws, thin) of each piece: CHUNKS of burn-in, CHUNKS of draws."""
     return [(1, -(-plan.burn // CHUNKS))] * CHUNKS + [(-(-plan.draws // CHUNKS), plan.thin)] * CHUNKS

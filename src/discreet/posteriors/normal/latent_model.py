@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.families.family import Family, Floats
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
     from discreet.posteriors.normal.algebra_kernel import Layout, Prior
     from discreet.posteriors.normal.augment_kernel import Seen
 
@@ -62,7 +62,7 @@ class Observed:
     largest: float = 1.0  # U again: the most that one record moves a coordinate
 
     @classmethod
-    def of(cls, release: NoisyRelease, family: Family) -> Observed:
+    def of(cls, release: NoisyStatistic, family: Family) -> Observed:
         scale, power = float(release.scale), 1.0 if "laplace" in release.noise else 2.0
         flat, largest = np.asarray(release.noisy, dtype=np.float64), float(family.count_unit)  # type: ignore[attr-defined]
         count = 0.0

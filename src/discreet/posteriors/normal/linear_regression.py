@@ -17,8 +17,8 @@ from discreet.posteriors.normal.read import run
 if TYPE_CHECKING:
     from discreet.families.family import Floats
     from discreet.families.linear_regression import BayesianLinearRegression
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
-    from discreet.posteriors.normal.chains import Plan
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
+    from discreet.posteriors.normal.chains import ChainLengths
     from discreet.posteriors.normal.sampled import SampledPosterior
     from discreet.sampling.source import Source
 
@@ -70,12 +70,12 @@ def regression_model(family: BayesianLinearRegression, design: Design) -> Latent
 
 
 def read(
-    release: NoisyRelease,
+    release: NoisyStatistic,
     prior: BayesianLinearRegression,
     *,
     design: Design | None = None,
     law: str | None = None,
-    plan: Plan | None = None,
+    plan: ChainLengths | None = None,
     source: Source | None = None,
 ) -> SampledPosterior:
     """(w, σ²) given noisy XᵀX, Xᵀy, yᵀy, each noised once.

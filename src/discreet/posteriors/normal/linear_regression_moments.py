@@ -12,14 +12,14 @@ import numpy as np
 
 from discreet.families.laws.matrices import unpack
 from discreet.posteriors.cautions import cautions
-from discreet.posteriors.normal.moments import Found, Moments, sample
+from discreet.posteriors.normal.moments import MomentDraws, Moments, sample
 from discreet.posteriors.normal.sampled import SampledPosterior
 
 if TYPE_CHECKING:
     from discreet.families.family import Floats
     from discreet.families.linear_regression import BayesianLinearRegression
     from discreet.posteriors.normal.algebra_kernel import Prior
-    from discreet.posteriors.normal.chains import Plan
+    from discreet.posteriors.normal.chains import ChainLengths
     from discreet.posteriors.normal.latent_model import LatentNormal, Observed
     from discreet.posteriors.normal.linear_regression import Design
     from discreet.sampling.source import Source
@@ -33,7 +33,7 @@ def read_moments(
     design: Design,
     source: Source,
     *,
-    plan: Plan | None = None,
+    plan: ChainLengths | None = None,
 ) -> SampledPosterior:
     """Draws of (w, σ²), and of n where it is private."""
     rng = np.random.default_rng(source.words(4).tolist())
@@ -73,7 +73,7 @@ def base(family: BayesianLinearRegression, observed: Observed, model: LatentNorm
     return *model.prior[:4], location, precision, a + k / 2, b + float(k / n * root[d, d] ** 2 / 2)
 
 
-def conjugate(found: Found) -> tuple[Floats, Floats, Floats]:
+def conjugate(found: MomentDraws) -> tuple[Floats, Floats, Floats]:
     """(w, σ²) | S: location m_n, a root of P_n⁻¹, scale b_n, by singular values of Λ⁻¹L, P = ΛΛᵀ, G = LLᵀ.
 
     As in `log_answers`; nothing is inverted that may be singular.
@@ -89,13 +89,13 @@ def conjugate(found: Found) -> tuple[Floats, Floats, Floats]:
     return location, back / np.sqrt(1 + s**2)[..., None, :], scale
 
 
-def fitted(found: Found) -> Floats:
+def fitted(found: MomentDraws) -> Floats:
     """Return what chains are judged by: E[w|S] and ln b_n."""
     location, _, scale = conjugate(found)
     return np.concatenate([location, np.log(scale)[..., None]], axis=-1)
 
 
-def beyond(family: BayesianLinearRegression, found: Found, rng: np.random.Generator) -> float:
+def beyond(family: BayesianLinearRegression, found: MomentDraws, rng: np.random.Generator) -> float:
     """Share of normal rows of the second moments S/n, one for every draw, that leave the ball."""
     noise = rng.standard_normal(found.T.shape[:-1])
     noise[..., : found.target.seen[6]] = 1.0

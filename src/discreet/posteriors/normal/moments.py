@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.families.laws.matrices import nearest_semidefinite
 from discreet.posteriors.cautions import FEWEST, MIXED, judged, misfit
-from discreet.posteriors.normal.chains import Plan
+from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.starts import shape
 from discreet.posteriors.normal.tempered_swarm import settle
 from discreet.posteriors.posterior import Diagnostics
@@ -110,14 +110,14 @@ def near(noisy: Floats, deviation: float, trace: float) -> tuple[Floats, float]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Found:
+class MomentDraws:
     """Draws of T and n, and how the chains went."""
 
     T: Floats  # (chains, draws, D, D)
     n: Floats
     level: Floats  # the log target
     target: Moments
-    plan: Plan
+    plan: ChainLengths
 
     @property
     def size(self) -> NDArray[np.int64] | None:
@@ -144,11 +144,14 @@ class Found:
 
 
 def sample(
-    target: Moments, plan: Plan | None, rng: np.random.Generator, fitted: Callable[[Found], Floats]
-) -> Found:
+    target: Moments,
+    plan: ChainLengths | None,
+    rng: np.random.Generator,
+    fitted: Callable[[MomentDraws], Floats],
+) -> MomentDraws:
     """Run chains by `plan`, or without one by ever longer ones until they have met, ROUNDS at most."""
     size = target.diagonal.size
-    how = plan or Plan(thin=2 * size, burn=2000 * size)
+    how = plan or ChainLengths(thin=2 * size, burn=2000 * size)
     swarm = settle(target, SWARM, rng)
     states = [(row, shape(swarm)) for row in swarm[np.arange(how.chains) % SWARM].copy()]
     for _ in range(ROUNDS):
@@ -157,16 +160,16 @@ def sample(
         out = np.stack([np.concatenate(parts[k : k + CHUNKS]) for k in range(0, len(parts), CHUNKS)])
         D = len(target.seen[0])
         T = out[..., :-2].reshape(*out.shape[:-1], D, D)
-        found = Found(T, out[..., -2], out[..., -1], target, how)
+        found = MomentDraws(T, out[..., -2], out[..., -1], target, how)
         worst, least = found.judged(fitted(found))
         if plan or (worst < 1 + (MIXED - 1) / 2 and least > 4 * FEWEST):
             break
-        how = Plan(chains=how.chains, draws=how.draws, thin=2 * how.thin, burn=2 * how.burn)
+        how = ChainLengths(chains=how.chains, draws=how.draws, thin=2 * how.thin, burn=2 * how.burn)
     return found
 
 
 def _walk(
-    target: Moments, state: tuple[Floats, Floats], how: Plan, rng: np.random.Generator
+    target: Moments, state: tuple[Floats, Floats], how: ChainLengths, rng: np.random.Generator
 ) -> Iterator[Floats]:
     """Go on from `state`, which moves: burn, then pieces of draws."""
     from discreet.posteriors.normal.moments_kernel import walk  # noqa: PLC0415 - loads numba

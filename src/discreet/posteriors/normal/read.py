@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.posteriors.base import public_source
 from discreet.posteriors.cautions import FEWEST, MIXED, TAIL, cautions, judged
-from discreet.posteriors.normal.chains import Plan, augmented, collect, limiting
+from discreet.posteriors.normal.chains import ChainLengths, augmented, collect, limiting
 from discreet.posteriors.normal.latent_model import Observed, latent
 from discreet.posteriors.normal.sampled import SampledPosterior
 from discreet.posteriors.normal.starts import normal_points
@@ -24,7 +24,7 @@ from discreet.progress import steps as shown
 
 if TYPE_CHECKING:
     from discreet.families.family import Family, Floats
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
     from discreet.posteriors.normal.latent_model import LatentNormal
     from discreet.sampling.source import Source
 
@@ -35,11 +35,11 @@ NAMES = {"records": "latent records, Gibbs and Metropolis", "limit": "central li
 
 
 def read(
-    release: NoisyRelease,
+    release: NoisyStatistic,
     prior: Family,
     *,
     law: str | None = None,
-    plan: Plan | None = None,
+    plan: ChainLengths | None = None,
     source: Source | None = None,
 ) -> SampledPosterior:
     """Read with `law`: unless given, `moments` where hardly a record seems to have been clipped.
@@ -57,12 +57,18 @@ def read(
 
 
 def run(
-    model: LatentNormal, observed: Observed, prior: Family, *, law: str, plan: Plan | None, source: Source
+    model: LatentNormal,
+    observed: Observed,
+    prior: Family,
+    *,
+    law: str,
+    plan: ChainLengths | None,
+    source: Source,
 ) -> SampledPosterior:
     """Run several chains, without a plan longer ones where they have not met, and say how they went."""
     if law not in CHAINS:
         raise ValueError(f"no law {law!r} of this release; choose one of {', '.join(LAWS)}")
-    how, rng = plan or Plan.suggested(law, model), np.random.default_rng(source.words(4).tolist())
+    how, rng = plan or ChainLengths.suggested(law, model), np.random.default_rng(source.words(4).tolist())
     for _ in range(ROUNDS):
         pieces = CHAINS[law](model, observed, how, rng)
         out = collect(shown(pieces, "noise-aware posterior", how.pieces), how)
@@ -71,7 +77,7 @@ def run(
         found = Diagnostics(NAMES[law], how.chains, how.draws, *judged(np.concatenate(held, axis=-1)))
         if plan or (found.r_hat < 1 + (MIXED - 1) / 2 and found.ess > FEWEST):
             break
-        how = Plan(chains=how.chains, draws=how.draws, thin=LONGER * how.thin, burn=LONGER * how.burn)
+        how = ChainLengths(chains=how.chains, draws=how.draws, thin=LONGER * how.thin, burn=LONGER * how.burn)
     size = out[..., -1].astype(np.int64) if observed.n is None else None
     said = cautions(found, apart=apart, finite=bool(np.isfinite(theta).all()))
     return SampledPosterior(prior, theta, size, found, said)

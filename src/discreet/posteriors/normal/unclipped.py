@@ -18,13 +18,13 @@ from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.posteriors.cautions import cautions
 from discreet.posteriors.normal.latent_model import NO_REGRESSION
-from discreet.posteriors.normal.moments import Found, Moments, sample
+from discreet.posteriors.normal.moments import MomentDraws, Moments, sample
 from discreet.posteriors.normal.sampled import SampledPosterior
 
 if TYPE_CHECKING:
     from discreet.families.family import Family, Floats
     from discreet.posteriors.normal.algebra_kernel import Prior as LatentPrior
-    from discreet.posteriors.normal.chains import Plan
+    from discreet.posteriors.normal.chains import ChainLengths
     from discreet.posteriors.normal.latent_model import Observed
     from discreet.posteriors.normal.moments_kernel import Prior
     from discreet.sampling.source import Source
@@ -46,7 +46,7 @@ class ScaledFamily:
 
 
 def read_unclipped(
-    family: Family, observed: Observed, source: Source, *, plan: Plan | None = None
+    family: Family, observed: Observed, source: Source, *, plan: ChainLengths | None = None
 ) -> tuple[SampledPosterior, float]:
     """Draws of θ, and of n where it is private; and the share of records that seem to have been clipped."""
     rng, model = np.random.default_rng(source.words(4).tolist()), scaled(family, observed)
@@ -157,7 +157,7 @@ def target(model: ScaledFamily, observed: Observed) -> Moments:
     return Moments.of(observed, model.prior, noisy=noisy, unit=unit, fixed=1, trace=2.0)
 
 
-def _updated(found: Found) -> tuple[Floats, Floats]:
+def _updated(found: MomentDraws) -> tuple[Floats, Floats]:
     """m_n and Ψ_n given the moments."""
     m, scale, _, kappa = found.target.prior[4:]
     n = found.n[..., None]
@@ -168,13 +168,13 @@ def _updated(found: Found) -> tuple[Floats, Floats]:
     )
 
 
-def fitted(found: Found) -> Floats:
+def fitted(found: MomentDraws) -> Floats:
     """Return what chains are judged by: E[μ|S] and ln of the diagonal of Ψ_n."""
     location, scale = _updated(found)
     return np.concatenate([location, np.log(np.diagonal(scale, axis1=-2, axis2=-1))], axis=-1)
 
 
-def drawn(found: Found, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def drawn(found: MomentDraws, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """μ and a root of Σ: Σ ~ IW(ν+n, Ψ_n), μ|Σ ~ N(m_n, Σ/(κ+n)), the first by Bartlett's triangle."""
     _, _, nu, kappa = found.target.prior[4:]
     location, scale = _updated(found)

@@ -18,7 +18,7 @@ from discreet.posteriors.scalar.weights import Weights
 if TYPE_CHECKING:
     from discreet.families.family import Floats, Integers
     from discreet.families.scalar import ScalarFamily
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
     from discreet.posteriors.scalar.record_law import RecordLaw
 
 SizePrior = Callable[[Any], Any]  # log π(n) of an integer array, up to a constant
@@ -44,7 +44,7 @@ class Likelihood:
 
     @classmethod
     def of(
-        cls, release: NoisyRelease, model: ScalarFamily, size_prior: SizePrior | None = None
+        cls, release: NoisyStatistic, model: ScalarFamily, size_prior: SizePrior | None = None
     ) -> Likelihood:
         return cls(model, release.n, release.joint, NoiseLaw.of(release), size_prior)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.families.family import Floats
     from discreet.families.scalar import ScalarFamily
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyRelease
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
     from discreet.posteriors.scalar.likelihood import SizePrior
     from discreet.sampling.source import Source
 
@@ -128,7 +128,9 @@ class GridPosterior(NoiseAware):
         return np.asarray(np.concatenate(done).reshape(observed.shape))
 
 
-def read(release: NoisyRelease, prior: ScalarFamily, *, size_prior: SizePrior | None = None) -> GridPosterior:
+def read(
+    release: NoisyStatistic, prior: ScalarFamily, *, size_prior: SizePrior | None = None
+) -> GridPosterior:
     """Find where the posterior is, then tabulate it there.
 
     `size_prior`: log π(n) of an integer array, for an n that is private; flat on 0, 1, 2, … unless given.
