@@ -131,9 +131,12 @@ def test_ctrl_c_cannot_stop_the_record(interrupted, run, budget):
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
 import discreet.release.folder
 from discreet.cli import main
+
+for end in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # nohup and background jobs hand on ignored ones
+    signal.signal(end, signal.SIG_DFL)
 
 def slow(*args):
     print("slow", file=sys.stderr, flush=True)
@@ -150,7 +153,10 @@ def test_ctrl_c_and_kill_end_a_long_save_at_once(home, run, budget, bare, end):
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=home, env=bare) as process:  # noqa: S603
         assert process.stderr.readline() == "slow\n"
         process.send_signal(getattr(signal, end))
-        assert "its release is saved in r" in process.communicate(timeout=20)[1]
+        try:
+            assert "its release is saved in r" in process.communicate(timeout=60)[1]
+        finally:
+            process.kill()  # or the test would wait for ever where the signal did not end it
     assert process.returncode == 4
     assert run("ledger", "verify", "budget.db", "--release", "r").code == 0
 
