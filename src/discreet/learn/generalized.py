@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -16,18 +17,16 @@ from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, Logistic, MarginLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
-    from discreet.ledger import Ledger
     from discreet.models.margin_losses import Floats
     from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee, Relation
+    from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LossRegressor(RegressorMixin, PrivateRegression):  # type: ignore[misc]
     """E over a private posterior of E[y | x·w]: one fit, free predictions."""
 
@@ -56,6 +55,7 @@ class LossRegressor(RegressorMixin, PrivateRegression):  # type: ignore[misc]
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class PoissonRegression(LossRegressor):
     """The rate e^{x·w} of a count, averaged over a private posterior of w ~ N(0, (radius²/d)I) a priori.
 
@@ -70,38 +70,7 @@ class PoissonRegression(LossRegressor):
     `random_state` other than None makes fits reproducible and NOT PRIVATE.
     """
 
-    def __init__(
-        self,
-        *,
-        target: Guarantee | None = None,
-        epsilon: Exact | None = None,
-        delta: Exact | None = None,
-        upper: Exact | None = None,
-        norm: Exact | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        radius: Exact = 10,
-        intercept: bool = True,
-        mechanism: str = "objective_perturbation",
-        options: Mapping[str, Any] | None = None,
-        relation: Relation | str | None = None,
-        ledger: Ledger | str | None = None,
-        scope: str | Sequence[str] | None = None,
-        random_state: int | Source | None = None,
-    ) -> None:
-        self.target = target
-        self.epsilon = epsilon
-        self.delta = delta
-        self.upper = upper
-        self.norm = norm
-        self.bounds = bounds
-        self.radius = radius
-        self.intercept = intercept
-        self.mechanism = mechanism
-        self.options = options
-        self.relation = relation
-        self.ledger = ledger
-        self.scope = scope
-        self.random_state = random_state
+    upper: Exact | None = None
 
     def _loss(self) -> MarginLoss:
         if self.upper is None:
@@ -118,6 +87,7 @@ class PoissonRegression(LossRegressor):
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class GeneralizedLinearRegression(LossRegressor):
     """What x·w predicts under a convex loss φ(x·w, y) of declared constants, averaged over a posterior.
 
@@ -126,38 +96,7 @@ class GeneralizedLinearRegression(LossRegressor):
     declared loss predictions are E[x·w]. All else is as in `PoissonRegression`, the ledger too.
     """
 
-    def __init__(
-        self,
-        *,
-        target: Guarantee | None = None,
-        epsilon: Exact | None = None,
-        delta: Exact | None = None,
-        loss: MarginLoss | None = None,
-        norm: Exact | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        radius: Exact = 10,
-        intercept: bool = True,
-        mechanism: str = "objective_perturbation",
-        options: Mapping[str, Any] | None = None,
-        relation: Relation | str | None = None,
-        ledger: Ledger | str | None = None,
-        scope: str | Sequence[str] | None = None,
-        random_state: int | Source | None = None,
-    ) -> None:
-        self.target = target
-        self.epsilon = epsilon
-        self.delta = delta
-        self.loss = loss
-        self.norm = norm
-        self.bounds = bounds
-        self.radius = radius
-        self.intercept = intercept
-        self.mechanism = mechanism
-        self.options = options
-        self.relation = relation
-        self.ledger = ledger
-        self.scope = scope
-        self.random_state = random_state
+    loss: MarginLoss | None = None
 
     def _loss(self) -> MarginLoss:
         if not isinstance(self.loss, MarginLoss) or isinstance(self.loss, Logistic):

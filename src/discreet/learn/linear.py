@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING, Any, final
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.families.family import root_above
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.records import FAR
-from discreet.learn.declared import Scale, norm_of
+from discreet.learn.declared import Scale, norm_of, refuse_texts
 from discreet.learn.private import PrivateEstimator, array
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.guarantee import ADD_REMOVE
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.ledger import Ledger
     from discreet.models.margin_losses import Floats
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee, Relation
+    from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 
 CONSTANT = 0.5  # the intercept's column, beside features of length 1 and an answer in [−1, 1]
@@ -36,6 +34,7 @@ SHAPE, SCALE = 2, 0.05  # σ² ~ IG, of mean 1/20 for answers in [−1, 1]
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     """E[y | x] = x·w from noisy XᵀX, Xᵀy, yᵀy, read with their noise accounted for: free predictions.
 
@@ -49,40 +48,13 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     `random_state` other than None makes fits reproducible and NOT PRIVATE.
     """
 
-    def __init__(
-        self,
-        *,
-        target: Guarantee | None = None,
-        epsilon: Exact | None = None,
-        delta: Exact | None = None,
-        answers: Sequence[float] | None = None,
-        norm: Exact | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        radius: float | None = None,
-        intercept: bool = True,
-        noise: str | None = None,
-        relation: Relation | str | None = None,
-        ledger: Ledger | str | None = None,
-        scope: str | Sequence[str] | None = None,
-        random_state: int | Source | None = None,
-    ) -> None:
-        self.target = target
-        self.epsilon = epsilon
-        self.delta = delta
-        self.answers = answers
-        self.norm = norm
-        self.bounds = bounds
-        self.radius = radius
-        self.intercept = intercept
-        self.noise = noise
-        self.relation = relation
-        self.ledger = ledger
-        self.scope = scope
-        self.random_state = random_state
+    answers: Sequence[float] | None = None
+    radius: float | None = None
+    noise: str | None = None
 
     # ── fit ──
     def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
-        self._refuse_texts(y)
+        refuse_texts(y)
         scale, answers = Scale.of(self.bounds, x.shape[1]), self._answers()
         length = float(norm_of(self.norm, scale))
         if not 0 < length < np.inf:
@@ -113,10 +85,6 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.seeded_ = source.seeded
         self.posterior_ = self.released_.read(law="normal")
         self._weights()
-
-    def _refuse_texts(self, y: Any) -> None:  # noqa: ANN401
-        if y.dtype.kind not in "biuf":
-            raise TypeError("y must have a numeric type; a column of objects may hold anything")
 
     def _answers(self) -> Scale:
         if self.answers is None:

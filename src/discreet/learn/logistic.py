@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -15,18 +16,17 @@ from discreet.learn.regression import PrivateRegression
 from discreet.models.generalized_linear import BayesianLogisticRegression
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.ledger import Ledger
     from discreet.models.margin_losses import Floats
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee, Relation
+    from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[misc]
     """P(class | x) averaged over a private posterior of the weights, w ~ N(0, (radius²/d)I) a priori.
 
@@ -41,38 +41,7 @@ class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[mi
     `random_state` other than None makes fits reproducible and NOT PRIVATE.
     """
 
-    def __init__(
-        self,
-        *,
-        target: Guarantee | None = None,
-        epsilon: Exact | None = None,
-        delta: Exact | None = None,
-        classes: Sequence[Any] | None = None,
-        norm: Exact | None = None,
-        bounds: tuple[ArrayLike, ArrayLike] | None = None,
-        radius: Exact = 10,
-        intercept: bool = True,
-        mechanism: str = "objective_perturbation",
-        options: Mapping[str, Any] | None = None,
-        relation: Relation | str | None = None,
-        ledger: Ledger | str | None = None,
-        scope: str | Sequence[str] | None = None,
-        random_state: int | Source | None = None,
-    ) -> None:
-        self.target = target
-        self.epsilon = epsilon
-        self.delta = delta
-        self.classes = classes
-        self.norm = norm
-        self.bounds = bounds
-        self.radius = radius
-        self.intercept = intercept
-        self.mechanism = mechanism
-        self.options = options
-        self.relation = relation
-        self.ledger = ledger
-        self.scope = scope
-        self.random_state = random_state
+    classes: Sequence[Any] | None = None
 
     # ── fit ──
     def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from discreet.models.margin_losses import Floats
-    from discreet.privacy.guarantee import Guarantee
+    from discreet.privacy.arithmetic.ball import Exact
+    from discreet.privacy.guarantee import Guarantee, Relation
     from discreet.release.receipt import Receipt
     from discreet.sampling.source import Source
 
@@ -33,18 +34,20 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Fit once for each charge. Without a ledger nothing records what was spent: the caller must."""
 
-    target: Any
-    epsilon: Any
-    delta: Any
-    relation: Any
-    ledger: Any
-    scope: Any
-    random_state: Any
-    receipt_: Receipt | None
-    _charge_id: str | None = None
+    target: Guarantee | None = None
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    norm: Exact | None = None
+    bounds: tuple[ArrayLike, ArrayLike] | None = None
+    intercept: bool = True
+    relation: Relation | str | None = None
+    ledger: Ledger | str | None = None
+    scope: str | Sequence[str] | None = None
+    random_state: int | Source | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike | None, *, charge_id: str | None = None, **unknown: Any) -> Self:  # noqa: ANN401
         """Learn from private records, once; every further fit is a further release.
@@ -56,7 +59,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         refuse_weights(unknown)
         if charge_id is not None and self.ledger is None:
             raise ValueError("charge_id names a charge in a ledger: give ledger= to the estimator")
-        self._charge_id = charge_id
+        self._charge_id: str | None = charge_id
         target = promise(self.target, self.epsilon, self.delta, self.relation)
         if y is None:
             raise ValueError(
@@ -84,8 +87,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
         `declared` is what else the released numbers mean something by.
         """
+        self.receipt_: Receipt | None = None
         if self.ledger is None:
-            self.receipt_ = None
             return quiet(lambda: draw(encode()))
         book = self.ledger if isinstance(self.ledger, Ledger) else Ledger.open(self.ledger)
         note = f"discreet.learn.{type(self).__name__}"
@@ -112,7 +115,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     def __sklearn_clone__(self) -> Self:
         """Share an open ledger: a copy of a budget would be a second budget."""
         shared = self.ledger if isinstance(self.ledger, Ledger) else None
-        given = {
+        given: dict[str, Any] = {
             name: value if value is shared else clone(value, safe=False)
             for name, value in self.get_params(deep=False).items()
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,23 +19,22 @@ from discreet.posteriors.read import posterior
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.models.margin_losses import Floats
+    from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateRegression(PrivateEstimator):
     """Weights of one or several regressions on the same rows, released together."""
 
-    norm: Any
-    bounds: Any
-    radius: Any
-    intercept: Any
-    mechanism: Any
-    options: Any
+    radius: Exact = 10
+    mechanism: str = "objective_perturbation"
+    options: Mapping[str, Any] | None = None
 
     def _declared(self, scale: Scale) -> dict[str, Any]:
         """Return what every model here is told: its columns, their length, the prior."""

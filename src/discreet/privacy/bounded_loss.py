@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Self, final
 
 from discreet.privacy.accounting.conversions import (
     above,
@@ -36,13 +37,14 @@ from discreet.privacy.guarantee import (
 from discreet.privacy.relation import checked_relation
 
 if TYPE_CHECKING:
+    from flint import arb
+
     from discreet.privacy.arithmetic.ball import Exact
 
 
-@final
 @dataclass(frozen=True, init=False, repr=False)
-class PureDP(Guarantee):
-    """ε-DP: P(S) ≤ e^ε Q(S) for every event and every pair of neighbours [DMNS06]."""
+class OneLoss(Guarantee):
+    """A promise that one number ε makes, whose losses add along a path: k records at once have kε."""
 
     loss: Exact  # ε
 
@@ -50,24 +52,54 @@ class PureDP(Guarantee):
         object.__setattr__(self, "loss", positive("epsilon", epsilon))
         object.__setattr__(self, "relation", checked_relation(relation))
 
+    @abstractmethod
+    def _delta(self, epsilon: Exact) -> arb:
+        """δ(ε'), as a ball."""
+
+    @abstractmethod
+    def _epsilon(self, delta: arb) -> arb:
+        """Return the inverse of δ(ε'), as a ball."""
+
+    @abstractmethod
+    def _renyi(self, order: Exact) -> arb:
+        """D_α at a finite order, as a ball."""
+
     def epsilon(self, delta: Exact) -> float:
         slack = probability("delta", delta)
-        if decide(lambda: pure_delta(self.loss, 0), slack):
+        if decide(lambda: self._delta(0), slack):
             return 0.0
-        return min(upward(self.loss), max(0.0, above(lambda: pure_epsilon(self.loss, ball(slack)))))
+        return min(upward(self.loss), max(0.0, above(lambda: self._epsilon(ball(slack)))))
 
     def delta(self, epsilon: Exact) -> float:
         asked = nonnegative("epsilon", epsilon)
-        return chance_above(lambda: pure_delta(self.loss, asked))
+        return chance_above(lambda: self._delta(asked))
 
     def renyi(self, order: Exact) -> float:
         a = renyi_order(order)
         worst = upward(self.loss)
-        return worst if a == math.inf else min(worst, above(lambda: pure_renyi(self.loss, a)))
+        return worst if a == math.inf else min(worst, above(lambda: self._renyi(a)))
 
     @property
     def order_limit(self) -> float:
         return math.inf
+
+    def group(self, k: int) -> Self:
+        return type(self)(group_size(k) * Fraction(self.loss), relation=self.relation)
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False)
+class PureDP(OneLoss):
+    """ε-DP: P(S) ≤ e^ε Q(S) for every event and every pair of neighbours; for k records k times [DMNS06]."""
+
+    def _delta(self, epsilon: Exact) -> arb:
+        return pure_delta(self.loss, epsilon)
+
+    def _epsilon(self, delta: arb) -> arb:
+        return pure_epsilon(self.loss, delta)
+
+    def _renyi(self, order: Exact) -> arb:
+        return pure_renyi(self.loss, order)
 
     @property
     def zcdp_bound(self) -> float:
@@ -80,10 +112,6 @@ class PureDP(Guarantee):
     @property
     def range_bound(self) -> float:
         return upward(2 * Fraction(self.loss))
-
-    def group(self, k: int) -> PureDP:
-        """ε grows to kε: the ratio bound taken k times."""
-        return PureDP(group_size(k) * Fraction(self.loss), relation=self.relation)
 
     def implied_by(self, other: Guarantee) -> bool:
         return other.epsilon(0) <= self.loss
@@ -158,35 +186,18 @@ class ApproxDP(Guarantee):
         return other.delta(self.loss) <= self.slack
 
 
-@final
 @dataclass(frozen=True, init=False, repr=False)
-class BoundedRange(Guarantee):
-    """ε-bounded range: the loss lies in an interval of length ε, as in the exponential mechanism [DDR20]."""
+class OneRange(OneLoss):
+    """What an interval of length ε for the loss gives, whether or not a public coin says which interval."""
 
-    loss: Exact  # ε
+    def _delta(self, epsilon: Exact) -> arb:
+        return range_delta(self.loss, epsilon)
 
-    def __init__(self, epsilon: Exact, *, relation: Relation = SUBSTITUTE) -> None:
-        object.__setattr__(self, "loss", positive("epsilon", epsilon))
-        object.__setattr__(self, "relation", checked_relation(relation))
+    def _epsilon(self, delta: arb) -> arb:
+        return range_epsilon(self.loss, delta)
 
-    def epsilon(self, delta: Exact) -> float:
-        slack = probability("delta", delta)
-        if decide(lambda: range_delta(self.loss, 0), slack):
-            return 0.0
-        return min(upward(self.loss), max(0.0, above(lambda: range_epsilon(self.loss, ball(slack)))))
-
-    def delta(self, epsilon: Exact) -> float:
-        asked = nonnegative("epsilon", epsilon)
-        return chance_above(lambda: range_delta(self.loss, asked))
-
-    def renyi(self, order: Exact) -> float:
-        a = renyi_order(order)
-        worst = upward(self.loss)
-        return worst if a == math.inf else min(worst, above(lambda: range_renyi(self.loss, a)))
-
-    @property
-    def order_limit(self) -> float:
-        return math.inf
+    def _renyi(self, order: Exact) -> arb:
+        return range_renyi(self.loss, order)
 
     @property
     def zcdp_bound(self) -> float:
@@ -197,13 +208,18 @@ class BoundedRange(Guarantee):
     def gdp_bound(self) -> float:
         return PureDP(self.loss).gdp_bound
 
+
+@final
+@dataclass(frozen=True, init=False, repr=False)
+class BoundedRange(OneRange):
+    """ε-bounded range: the loss lies in an interval of length ε, as in the exponential mechanism [DDR20].
+
+    Losses along a path of k records add, and so do the lengths of their intervals.
+    """
+
     @property
     def range_bound(self) -> float:
         return upward(self.loss)
-
-    def group(self, k: int) -> BoundedRange:
-        """Losses along the path add, and so do the lengths of their intervals."""
-        return BoundedRange(group_size(k) * Fraction(self.loss), relation=self.relation)
 
     def implied_by(self, other: Guarantee) -> bool:
         return other.range_bound <= self.loss
@@ -211,53 +227,19 @@ class BoundedRange(Guarantee):
 
 @final
 @dataclass(frozen=True, init=False, repr=False)
-class MixedRange(Guarantee):
+class MixedRange(OneRange):
     """ε-bounded range given a coin that no data moves, whether or not the release shows the coin.
 
     Each value of the coin has an interval of length ε of its own around 0, so all of them together lie within
     [−ε, ε]: the range of the mixture may be 2ε. δ(ε') and e^{(α−1)D_α} of a mixture are at most the largest
     of its parts' (joint convexity [van Erven, Harremoës 2014 Thm 13; Liese, Vajda 2006]), so they are as for
-    BoundedRange; so is adaptive composition, where the coin is a free first answer.
+    BoundedRange; so is adaptive composition, where the coin is a free first answer. One coin serves the whole
+    path of k records: given it, the lengths add.
     """
-
-    loss: Exact  # ε
-
-    def __init__(self, epsilon: Exact, *, relation: Relation = SUBSTITUTE) -> None:
-        object.__setattr__(self, "loss", positive("epsilon", epsilon))
-        object.__setattr__(self, "relation", relation)
-
-    @property
-    def given_the_coin(self) -> BoundedRange:
-        return BoundedRange(self.loss, relation=self.relation)
-
-    def epsilon(self, delta: Exact) -> float:
-        return self.given_the_coin.epsilon(delta)
-
-    def delta(self, epsilon: Exact) -> float:
-        return self.given_the_coin.delta(epsilon)
-
-    def renyi(self, order: Exact) -> float:
-        return self.given_the_coin.renyi(order)
-
-    @property
-    def order_limit(self) -> float:
-        return math.inf
-
-    @property
-    def zcdp_bound(self) -> float:
-        return self.given_the_coin.zcdp_bound
-
-    @property
-    def gdp_bound(self) -> float:
-        return self.given_the_coin.gdp_bound
 
     @property
     def range_bound(self) -> float:
         return upward(2 * Fraction(self.loss))
-
-    def group(self, k: int) -> MixedRange:
-        """One coin along the whole path: given it, the lengths add."""
-        return MixedRange(group_size(k) * Fraction(self.loss), relation=self.relation)
 
     def implied_by(self, other: Guarantee) -> bool:
         """Proved for a smaller mixture, and for anything whose whole range is at most ε."""
