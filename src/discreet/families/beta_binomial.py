@@ -73,5 +73,4 @@ class BetaBinomial(BetaLaw):
         return inside, np.where(inside, count, 0.0)
 
     def _choose(self, k: Floats) -> Floats:
-        ways: Floats = gammaln(self.trials + 1) - gammaln(k + 1) - gammaln(self.trials - k + 1)
-        return ways
+        return gammaln(self.trials + 1) - gammaln(k + 1) - gammaln(self.trials - k + 1)

@@ -62,8 +62,7 @@ class DirichletCategorical(DirichletLaw):
         return np.where(self._declared(code), np.log(self.mean()[self._index(code)]), -np.inf)
 
     def _declared(self, code: Floats) -> NDArray[np.bool_]:
-        declared: NDArray[np.bool_] = (code == np.floor(code)) & (code >= 0) & (code < self.dimension)
-        return declared
+        return (code == np.floor(code)) & (code >= 0) & (code < self.dimension)
 
     def _index(self, code: Floats) -> Integers:
         return np.where(self._declared(code), code, 0).astype(np.int64)

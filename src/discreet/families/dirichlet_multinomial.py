@@ -42,8 +42,7 @@ class DirichletMultinomial(DirichletLaw):
         if not np.all(self._declared(rows)):
             raise ValueError(f"every record must be whole counts ≥ 0 that add up to {self.trials} trials")
         refuse_overflow(rows.shape[0], self.trials)
-        counts: Integers = rows.astype(np.int64).sum(axis=0)
-        return counts
+        return rows.astype(np.int64).sum(axis=0)
 
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         """m!/Πx_i! · Πp_i^{x_i}."""
@@ -64,9 +63,7 @@ class DirichletMultinomial(DirichletLaw):
 
     def _declared(self, counts: Floats) -> NDArray[np.bool_]:
         whole = np.all((counts >= 0) & (counts == np.floor(counts)), axis=-1)
-        declared: NDArray[np.bool_] = whole & (counts.sum(axis=-1) == self.trials)
-        return declared
+        return whole & (counts.sum(axis=-1) == self.trials)
 
     def _ways(self, k: Floats) -> Floats:
-        ways: Floats = gammaln(self.trials + 1) - gammaln(k + 1).sum(axis=-1)
-        return ways
+        return gammaln(self.trials + 1) - gammaln(k + 1).sum(axis=-1)

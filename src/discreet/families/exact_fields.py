@@ -66,8 +66,7 @@ class Rational:
             if self.default is None:  # so that dataclasses sees a field without a default
                 raise AttributeError(self.name)
             return Fraction(self.default)
-        value: Fraction = instance.__dict__[self.name]
-        return value
+        return instance.__dict__[self.name]
 
     def __set__(self, instance: object, value: Exact) -> None:
         if self.needed and value is None:
@@ -86,8 +85,7 @@ class Grid:
     def __get__(self, instance: object | None, owner: type | None = None) -> Fraction:
         if instance is None:
             return None  # type: ignore[return-value]  # the default, as dataclasses reads it
-        value: Fraction = instance.__dict__[self.name]
-        return value
+        return instance.__dict__[self.name]
 
     def __set__(self, instance: object, value: Exact | None) -> None:
         instance.__dict__[self.name] = None if value is None else rational(value, what=self.name)
@@ -103,8 +101,7 @@ class Whole:
     def __get__(self, instance: object | None, owner: type | None = None) -> int:
         if instance is None:
             raise AttributeError(self.name)
-        value: int = instance.__dict__[self.name]
-        return value
+        return instance.__dict__[self.name]
 
     def __set__(self, instance: object, value: Exact) -> None:
         exact = rational(value, what=self.name)

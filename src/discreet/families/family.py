@@ -174,8 +174,7 @@ class Family(ABC):
     # --- the law of θ ------------
     def log_density(self, theta: ArrayLike) -> Floats:
         """Log density of θ in its usual coordinates: T(θ)·η − C(η) + log_base(θ)."""
-        value: Floats = self.sufficient(theta) @ self.natural - self.log_partition() + self.log_base(theta)
-        return value
+        return self.sufficient(theta) @ self.natural - self.log_partition() + self.log_base(theta)
 
     @abstractmethod
     def mean(self) -> Any:  # noqa: ANN401 - a number, a vector or a matrix

@@ -120,8 +120,7 @@ class NormalMean(ScalarFamily):
         return float(self.noise / self.strength)
 
     def interval(self, level: float) -> Floats:
-        ends: Floats = self.mean() + np.sqrt(self.variance()) * ndtri(credible(level))
-        return ends
+        return self.mean() + np.sqrt(self.variance()) * ndtri(credible(level))
 
     def sample(self, size: int, source: Source | None = None) -> NDArray[Any]:
         """Draw on a grid 2^20 times finer than the standard deviation, which n alone decides."""
@@ -130,8 +129,7 @@ class NormalMean(ScalarFamily):
 
         variance = self.noise / self.strength
         grid = power_of_two_above(Fraction(float(variance) ** 0.5)) / 2**21
-        draws: NDArray[Any] = normal(source or SYSTEM, self.location, variance, size, grid)
-        return draws
+        return normal(source or SYSTEM, self.location, variance, size, grid)
 
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         return _log_normal(x, theta, float(self.noise))
@@ -143,5 +141,4 @@ class NormalMean(ScalarFamily):
 
 def _log_normal(x: ArrayLike, mean: ArrayLike, variance: float) -> Floats:
     gap = np.asarray(x, dtype=np.float64) - np.asarray(mean, dtype=np.float64)
-    density: Floats = -(gap**2) / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
-    return density
+    return -(gap**2) / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)

@@ -56,8 +56,7 @@ def doubles(data: ArrayLike) -> Floats:
         return np.asarray(data, dtype=np.float64)
     except OverflowError:
         pass
-    far: Floats = np.vectorize(_double, otypes=[np.float64])(np.asarray(data, dtype=object))
-    return far
+    return np.vectorize(_double, otypes=[np.float64])(np.asarray(data, dtype=object))
 
 
 def _double(x: Any) -> float:  # noqa: ANN401 - whatever the data hold
@@ -192,8 +191,7 @@ class Ball:
         long, short = length > most, length < least
         q[long] = _in_turn(q[long], np.trunc(y[long] * tight(columns)), lambda now: now > most)
         q[short] = _in_turn(q[short], _away_from_0(y[short]), lambda now: now < least[short, None])
-        whole: Integers = q.astype(np.int64)
-        return whole
+        return q.astype(np.int64)
 
     def settings(self, columns: int) -> Floats:
         """Return what compiled.to_ball needs to know."""
@@ -206,8 +204,7 @@ class Ball:
         refuse_overflow(q.shape[0], self.largest**2)
         x = q.astype(np.float64) if largest < LARGEST else q
         rows, columns = np.triu_indices(q.shape[1])
-        packed: Integers = (x.T @ x)[rows, columns].astype(np.int64)
-        return packed
+        return (x.T @ x)[rows, columns].astype(np.int64)
 
 
 def _sum_of_squares(x: Floats) -> Floats:
@@ -219,21 +216,18 @@ def _sum_of_squares(x: Floats) -> Floats:
     r = sum((squares[:, i : i + 8] for i in range(8, whole, 8)), squares[:, :8])
     for _ in range(3 if whole else 0):
         r = r[:, ::2] + r[:, 1::2]
-    total: Floats = sum(squares[:, whole:].T, r[:, 0] if whole else np.zeros(len(x)))
-    return total
+    return sum(squares[:, whole:].T, r[:, 0] if whole else np.zeros(len(x)))
 
 
 def _in_turn(q: Floats, other: Floats, wrong: Callable[[Floats], NDArray[np.bool_]]) -> Floats:
     """Take a row's other entries instead, one after another, while Σq² is wrong; exact, in whole doubles."""
     change = other**2 - q**2
     now = (q**2).sum(axis=1, keepdims=True) + np.cumsum(change, axis=1) - change
-    mended: Floats = np.where(wrong(now), other, q)
-    return mended
+    return np.where(wrong(now), other, q)
 
 
 def _away_from_0(y: Floats) -> Floats:
-    away: Floats = np.where(y > 0, np.ceil(y), np.floor(y))
-    return away
+    return np.where(y > 0, np.ceil(y), np.floor(y))
 
 
 def tight(columns: int) -> float:

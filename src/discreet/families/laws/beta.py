@@ -87,8 +87,7 @@ class BetaLaw(ScalarFamily):
         from discreet.sampling.exact import beta  # noqa: PLC0415 - loads the exact samplers on first use
         from discreet.sampling.source import SYSTEM  # noqa: PLC0415
 
-        draws: NDArray[Any] = beta(source or SYSTEM, self.alpha, self.beta, size)
-        return draws
+        return beta(source or SYSTEM, self.alpha, self.beta, size)
 
     @property
     def _parameters(self) -> tuple[float, float]:

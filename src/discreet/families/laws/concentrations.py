@@ -30,8 +30,7 @@ class Concentrations:
     def __get__(self, instance: object | None, owner: type | None = None) -> NDArray[Any]:
         if instance is None:
             raise AttributeError(self.name)
-        value: NDArray[Any] = instance.__dict__[self.name]
-        return value
+        return instance.__dict__[self.name]
 
     def __set__(self, instance: object, value: ArrayLike) -> None:
         given = np.asarray(value)
@@ -113,5 +112,4 @@ def _product_error(w: float, x: Floats, product: Floats) -> Floats:
     w_high = SPLITTER * w - (SPLITTER * w - w)
     x_high = SPLITTER * x - (SPLITTER * x - x)
     w_low, x_low = w - w_high, x - x_high
-    error: Floats = ((w_high * x_high - product) + w_high * x_low + w_low * x_high) + w_low * x_low
-    return error
+    return ((w_high * x_high - product) + w_high * x_low + w_low * x_high) + w_low * x_low

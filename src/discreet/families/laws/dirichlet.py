@@ -91,8 +91,7 @@ class DirichletLaw(Family):
         s, total = one_vector(statistic, self.dimension), float(to_project(n) * self.total_per_record)
         descending = np.sort(s)[::-1]
         excess = (np.cumsum(descending) - total) / np.arange(1, s.size + 1)
-        nearest: Floats = np.maximum(s - excess[np.flatnonzero(descending >= excess)[-1]], 0.0)
-        return nearest
+        return np.maximum(s - excess[np.flatnonzero(descending >= excess)[-1]], 0.0)
 
     def joint(self, statistic: ArrayLike, n: int) -> Integers:
         """Return the counts alone: their total is n·m."""
@@ -174,16 +173,13 @@ class DirichletLaw(Family):
         return value
 
     def log_base(self, theta: ArrayLike) -> Floats:
-        value: Floats = -self.sufficient(theta).sum(axis=-1)
-        return value
+        return -self.sufficient(theta).sum(axis=-1)
 
     def mean_sufficient(self) -> Floats:
-        value: Floats = psi(self.natural) - psi(self.natural.sum())
-        return value
+        return psi(self.natural) - psi(self.natural.sum())
 
     def covariance_sufficient(self) -> Floats:
-        value: Floats = np.diag(polygamma(1, self.natural)) - polygamma(1, self.natural.sum())
-        return value
+        return np.diag(polygamma(1, self.natural)) - polygamma(1, self.natural.sum())
 
     def log_density(self, theta: ArrayLike) -> Floats:
         """Density with respect to Lebesgue measure on the first d−1 coordinates."""
@@ -193,13 +189,11 @@ class DirichletLaw(Family):
         return np.where(inside, terms - self.log_partition(), -np.inf)
 
     def mean(self) -> Floats:
-        value: Floats = self.natural / self.natural.sum()
-        return value
+        return self.natural / self.natural.sum()
 
     def variance(self) -> Floats:
         mean = self.mean()
-        value: Floats = mean * (1 - mean) / (self.natural.sum() + 1)
-        return value
+        return mean * (1 - mean) / (self.natural.sum() + 1)
 
     def interval(self, level: float) -> Floats:
         """Marginal intervals: p_i ~ Beta(α_i, Σα − α_i)."""
@@ -212,5 +206,4 @@ class DirichletLaw(Family):
         from discreet.sampling.exact import dirichlet  # noqa: PLC0415 - loads the exact samplers on first use
         from discreet.sampling.source import SYSTEM  # noqa: PLC0415
 
-        draws: NDArray[Any] = dirichlet(source or SYSTEM, self.alpha, size)
-        return draws
+        return dirichlet(source or SYSTEM, self.alpha, size)

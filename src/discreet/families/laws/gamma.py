@@ -85,8 +85,7 @@ class GammaLaw(ScalarFamily):
         from discreet.sampling.exact import gamma  # noqa: PLC0415 - loads the exact samplers on first use
         from discreet.sampling.source import SYSTEM  # noqa: PLC0415
 
-        draws: NDArray[Any] = gamma(source or SYSTEM, self.shape, size, rate=self.rate)
-        return draws
+        return gamma(source or SYSTEM, self.shape, size, rate=self.rate)
 
     @property
     def _parameters(self) -> tuple[float, float]:

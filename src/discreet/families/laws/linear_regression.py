@@ -92,8 +92,7 @@ class RegressionLaw(VectorFamily):
 
     def log_base(self, theta: ArrayLike) -> Floats:
         variance = np.asarray(theta, dtype=np.float64)[..., -1]
-        value: Floats = -(1 + self.dimension / 2) * np.log(variance)
-        return value
+        return -(1 + self.dimension / 2) * np.log(variance)
 
     def mean_sufficient(self) -> Floats:
         """E τvvᵀ = (a/b)v̄v̄ᵀ + Q, v̄ = (m, −1), Q = P⁻¹ bordered by 0; E ln τ = ψ(a) − ln b."""
@@ -155,8 +154,7 @@ class RegressionLaw(VectorFamily):
         """Log density of y given x, for records z = (x, y)."""
         z, flat = np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64)
         gap, variance = z[..., -1] - (z[..., :-1] * flat[..., :-1]).sum(axis=-1), flat[..., -1]
-        value: Floats = -(gap**2) / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
-        return value
+        return -(gap**2) / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
 
     def log_predictive(self, x: ArrayLike) -> Floats:
         """y|x ~ t_{2a}(xᵀm, (b/a)(1 + xᵀP⁻¹x)), for records z = (x, y)."""

@@ -35,8 +35,7 @@ class RationalVector:
     def __get__(self, instance: object | None, owner: type | None = None) -> Vector:
         if instance is None:
             raise AttributeError(self.name)
-        value: Vector = instance.__dict__[self.name]
-        return value
+        return instance.__dict__[self.name]
 
     def __set__(self, instance: object, value: Sequence[Exact]) -> None:
         items = list(value)
@@ -55,8 +54,7 @@ class PositiveDefinite:
     def __get__(self, instance: object | None, owner: type | None = None) -> Matrix:
         if instance is None:
             raise AttributeError(self.name)
-        value: Matrix = instance.__dict__[self.name]
-        return value
+        return instance.__dict__[self.name]
 
     def __set__(self, instance: object, value: Sequence[Sequence[Exact]]) -> None:
         rows = tuple(tuple(rational(x, what=self.name, positive=False) for x in row) for row in value)
@@ -98,8 +96,7 @@ def floats(matrix: Sequence[Sequence[Fraction]]) -> Floats:
 def pack(matrix: ArrayLike) -> Floats:
     """Return the upper triangle, row by row: the order of every packed coordinate in the library."""
     square = np.asarray(matrix, dtype=np.float64)
-    packed: Floats = square[(..., *np.triu_indices(square.shape[-1]))]
-    return packed
+    return square[(..., *np.triu_indices(square.shape[-1]))]
 
 
 def unpack(packed: ArrayLike) -> Floats:
@@ -136,5 +133,4 @@ def nearest_semidefinite(matrix: Floats, trace: float) -> Floats:
     values = np.maximum(values, 0.0)
     total = values.sum()
     values *= min(1.0, max(trace, 0.0) / total) if total > 0 else 1.0
-    nearest: Floats = (vectors * values) @ vectors.T
-    return nearest
+    return (vectors * values) @ vectors.T

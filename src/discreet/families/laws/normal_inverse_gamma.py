@@ -65,8 +65,7 @@ class NormalInverseGammaLaw(VectorFamily):
         return np.stack([mu * tau, -0.5 * tau, -0.5 * mu**2 * tau, 0.5 * np.log(tau)], axis=-1)
 
     def log_base(self, theta: ArrayLike) -> Floats:
-        value: Floats = -1.5 * np.log(np.asarray(theta, dtype=np.float64)[..., 1])
-        return value
+        return -1.5 * np.log(np.asarray(theta, dtype=np.float64)[..., 1])
 
     def mean_sufficient(self) -> Floats:
         """τ = 1/σ² ~ Gamma(a, b), Eτ = a/b, E ln τ = ψ(a) − ln b, Eμ²τ = m²a/b + 1/κ."""
@@ -116,8 +115,7 @@ class NormalInverseGammaLaw(VectorFamily):
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         mu, variance = np.moveaxis(np.asarray(theta, dtype=np.float64), -1, 0)
         gap = np.asarray(x, dtype=np.float64) - mu
-        value: Floats = -(gap**2) / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
-        return value
+        return -(gap**2) / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
 
     def log_predictive(self, x: ArrayLike) -> Floats:
         """t_{2a}(m, b(κ+1)/(aκ))."""

@@ -91,8 +91,7 @@ class NormalInverseWishartLaw(VectorFamily):
         return np.concatenate([linear, packed, -0.5 * last], axis=-1)
 
     def log_base(self, theta: ArrayLike) -> Floats:
-        value: Floats = -(self.dimension + 2) / 2 * np.linalg.slogdet(self.split_parameter(theta)[1])[1]
-        return value
+        return -(self.dimension + 2) / 2 * np.linalg.slogdet(self.split_parameter(theta)[1])[1]
 
     def mean_sufficient(self) -> Floats:
         return wishart.mean_sufficient(*self._parameters)
@@ -145,10 +144,7 @@ class NormalInverseWishartLaw(VectorFamily):
         mu, covariance = self.split_parameter(theta)
         gap = np.asarray(x, dtype=np.float64) - mu
         square = np.einsum("...i,...ij,...j->...", gap, np.linalg.inv(covariance), gap)
-        value: Floats = -0.5 * (
-            square + self.dimension * np.log(2 * np.pi) + np.linalg.slogdet(covariance)[1]
-        )
-        return value
+        return -0.5 * (square + self.dimension * np.log(2 * np.pi) + np.linalg.slogdet(covariance)[1])
 
     def log_predictive(self, x: ArrayLike) -> Floats:
         """t_δ(m, Ψ(κ+1)/(κδ)), δ = ν−d+1, of whole rows."""
@@ -157,8 +153,7 @@ class NormalInverseWishartLaw(VectorFamily):
         shape = scale * (k + 1) / (k * delta)
         gap = np.asarray(x, dtype=np.float64) - m
         square = np.einsum("...i,ij,...j->...", gap, np.linalg.inv(shape), gap)
-        density: Floats = log_student(square, delta, 1.0, self.dimension) - 0.5 * np.linalg.slogdet(shape)[1]
-        return density
+        return log_student(square, delta, 1.0, self.dimension) - 0.5 * np.linalg.slogdet(shape)[1]
 
     @property
     def _parameters(self) -> tuple[Floats, float, float, Floats]:

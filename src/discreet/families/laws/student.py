@@ -15,5 +15,4 @@ def log_student(square: Floats, degrees: float, scale: Floats | float, dimension
     """Γ((ν+d)/2)/(Γ(ν/2)(νπs)^{d/2}) · (1 + q/(νs))^{−(ν+d)/2}, q the squared distance, s the scale."""
     half = (degrees + dimension) / 2
     front = gammaln(half) - gammaln(degrees / 2) - dimension / 2 * np.log(degrees * np.pi * scale)
-    value: Floats = front - half * np.log1p(square / (degrees * scale))
-    return value
+    return front - half * np.log1p(square / (degrees * scale))

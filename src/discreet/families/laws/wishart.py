@@ -63,8 +63,7 @@ def covariance_variance(nu: float, scale: Floats) -> Floats:
         return np.full(scale.shape, np.inf)
     diagonal = np.diag(scale)
     top = (delta + 1) * scale**2 + (delta - 1) * np.outer(diagonal, diagonal)
-    variance: Floats = top / (delta * (delta - 1) ** 2 * (delta - 3))
-    return variance
+    return top / (delta * (delta - 1) ** 2 * (delta - 3))
 
 
 def covariance_quantile(nu: float, scale: Floats, i: int, j: int, probability: float) -> float:
