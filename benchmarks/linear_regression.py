@@ -100,7 +100,7 @@ def read(reading):
         model = family(x.shape[1])
         made = NoisyStatistics.calibrate(model, n=len(y), target=target, noise="gaussian")
         released = made.release(model.statistic(np.column_stack([x, y])), source)
-        return released.read(reading=reading).mean()[:-1]
+        return released.read(reading=reading).flat_mean()[:-1]
 
     return weights
 
@@ -206,7 +206,7 @@ def covered(made, n, seed, related):
     released = made.release(EIGHT.statistic(np.column_stack([x, y])), SeededSource(seed), **count)
     truth = np.append(w, variance)
     aware = read_normal(EIGHT, Observed.of(released, EIGHT), SeededSource(seed), swarms=1)
-    ends = [posterior.interval(0.9).T for posterior in (aware, released.read(reading="naive"))]
+    ends = [posterior.flat_interval(0.9).T for posterior in (aware, released.read(reading="naive"))]
     return [(low < truth) & (truth < high) for low, high in ends], np.argsort(widths)
 
 

@@ -43,7 +43,7 @@ def imagined(rng, n, epsilon):
 
 
 def covered(posterior, theta):
-    ends = posterior.interval(0.9)
+    ends = {x: table.values for x, table in posterior.tables(posterior.interval(0.9)).items()}
     return np.mean(
         np.concatenate([((ends[x][..., 0] <= t) & (t <= ends[x][..., 1])).ravel() for x, t in theta.items()])
     )

@@ -37,19 +37,14 @@ SHORT = {"sweeps": 20, "keep": 10}
 
 def simulated(model, n, epsilon, source, rng):
     """A network from the prior, n records from it, and their noisy counts."""
-    theta = exact(np.zeros(model.size), model).flat(1, source)[0]
+    theta = exact(np.zeros(model.size), model).flat_sample(1, source)[0]
     counts = counts_of(model, ancestral(model, model.split(theta), n, rng))
     return theta, NoisyCounts.calibrate(model, n=n, target=PureDP(epsilon)).release(counts, source)
 
 
-def covers(posterior, model, theta):
-    truth = model.split(theta)
-    inside = [
-        (low <= truth[node]) & (truth[node] <= high)
-        for node, both in posterior.interval(0.9).items()
-        for low, high in [np.moveaxis(both, -1, 0)]
-    ]
-    return np.concatenate([part.reshape(-1) for part in inside]).mean()
+def covers(posterior, theta):
+    low, high = posterior.flat_interval(0.9).T
+    return ((low <= theta) & (theta <= high)).mean()
 
 
 def coverage():
@@ -65,7 +60,7 @@ def coverage():
             together = fit(cells, TRIANGLE, **long, keep=sized(500, 10), source=source)
             chains.append([together.diagnostics.r_hat, together.diagnostics.ess])
             readings = noise_aware(cells, TRIANGLE), together, naive(cells, TRIANGLE)
-            found.append([covers(reading, TRIANGLE, theta) for reading in readings])
+            found.append([covers(reading, theta) for reading in readings])
         told(n, epsilon, found, chains, began)
 
 
@@ -89,7 +84,7 @@ def joints(weights, tables):
 
 def inside(made, truth):
     """Share of the cells whose interval, over all draws kept, holds the truth."""
-    draws = joints(made.weights, made.tables).reshape(-1, truth.size)
+    draws = joints(made.weights, made.theta).reshape(-1, truth.size)
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     return ((low <= truth) & (truth <= high)).mean()
 

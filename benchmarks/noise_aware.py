@@ -57,8 +57,8 @@ def dirichlet(cells, records, scale, relation=None):
     else:
         mechanism = NoisyStatistics(prior, scale=scale, relation=relation)
         release = mechanism.release(counts, SeededSource(1), count=records)
-    posterior, read = timed(release.posterior)
-    ends, intervals = timed(lambda: posterior.interval(0.9))
+    posterior, read = timed(release.read)
+    ends, intervals = timed(lambda: posterior.flat_interval(0.9))
     draws = len(posterior.counts)
     _, naive = timed(lambda: careless(np.asarray(release.noisy), draws))
     covered = np.mean((ends[:, 0] <= theta) & (theta <= ends[:, 1]))
@@ -72,8 +72,8 @@ def dirichlet(cells, records, scale, relation=None):
 
 def scalar(model, statistic, n, scale):
     release = NoisyStatistics(model, n=n, scale=scale).release(statistic, SeededSource(1))
-    _, aware = timed(release.posterior)
-    _, naive = timed(lambda: release.read(reading="naive").interval(0.9))
+    _, aware = timed(release.read)
+    _, naive = timed(lambda: release.read(reading="naive").flat_interval(0.9))
     print(f"{model.name}, n = {n}: {1000 * aware:.0f} ms, {aware / naive:.0f} × the naive interval")
 
 
@@ -130,7 +130,7 @@ def private(replicates):
                 theta, size = prior(rng), int(rng.integers(0, 2 * n))
                 release = mechanism.release([int(records(rng, theta, size))], SeededSource(i), count=size)
                 pit.append(float(release.posterior.cdf(theta)))
-                low, high = release.read(reading="naive").interval(0.9)
+                low, high = release.read(reading="naive").flat_interval(0.9)[0]
                 naive += bool(low <= theta <= high)
             told(f"{name}, n private", n, epsilon, np.array(pit), naive / replicates)
 

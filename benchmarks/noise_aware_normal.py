@@ -97,7 +97,7 @@ def coverage(name, replicates, points, law=None):
             low, high = posterior.interval(0.9).T
             covered.append((low <= theta) & (theta <= high))
             ranks.append((posterior.draws.reshape(-1, theta.size) < theta).mean(axis=0))
-            low, high = np.quantile(naive_draws(release.read(reading="naive"), rng), [0.05, 0.95], axis=0)
+            low, high = np.quantile(naive_draws(release.read(reading="naive").law, rng), [0.05, 0.95], axis=0)
             naive.append((low <= theta) & (theta <= high))
             worst = max(worst, posterior.diagnostics.r_hat)
             sizes.append(posterior.diagnostics.ess)

@@ -275,7 +275,7 @@ def mixture_draws(case, posterior):
     best, ends = posterior.best, np.cumsum([0, *case.sizes])
     law = best.weights[..., case.values[:, 0]]
     for d in range(len(case.sizes)):
-        law = law * best.tables[..., ends[d] : ends[d + 1]][..., case.values[:, 0], case.values[:, d + 1]]
+        law = law * best.theta[..., ends[d] : ends[d + 1]][..., case.values[:, 0], case.values[:, d + 1]]
     return law.reshape(-1, len(case.values)) @ case.seen.T
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import os
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -22,6 +23,8 @@ from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError, settin
 from discreet.mcmc.running.fingerprint import fingerprint
 from discreet.mcmc.running.plan import ChainPlan, calibrate
 from discreet.place import dated, new_file
+from discreet.posteriors.labels import Labels
+from discreet.posteriors.private_chain import read as read_chain
 from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.json import to_json
 from discreet.release.receipt import LedgerError
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from discreet.ledger import Ledger, Receipt
     from discreet.mcmc.kernel import Counts, Kernel
     from discreet.mcmc.running.run import Chains
+    from discreet.posteriors.posterior import Posterior
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
     from discreet.statistics.counts import BoundedCounts
@@ -66,6 +70,16 @@ class ChainRelease:
     @property
     def draws(self) -> Any:  # noqa: ANN401 - chains × (start and steps) × entries
         return self.chains.draws
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The later half of the states, read as a posterior; computed once."""
+        return self.read()
+
+    def read(self, *, burn: int | None = None, **options: Any) -> Posterior:  # noqa: ANN401 - missing=, of hidden states
+        """Read the states after `burn` steps; free, as often as you like."""
+        labels = Labels(self.kernel.columns, json.loads(self.provenance["schema_text"]))
+        return read_chain(self, burn=burn, **options).labelled(labels)
 
     def summary(self, burn: int | None = None) -> dict[str, dict[str, float]]:
         """Mean, deviation, R̂ and effective size, by name; half of the steps are burnt unless said."""

@@ -37,7 +37,7 @@ def read(
     `missing`, public booleans (chains, steps), names cells that had no records to read: see `hmm.fit`.
     """
     model = _model(release.kernel)
-    kept = release.draws[:, 1 + _burnt(release.draws.shape[1] - 1, burn) :]
+    kept = release.draws[:, 1 + burnt(release.draws.shape[1] - 1, burn) :]
     places = model.chains * model.steps
     z = kept[..., :places].astype(np.int16)
     return HiddenMarkovPosterior.of(
@@ -77,7 +77,8 @@ def _model(kernel: Any) -> HiddenMarkov:  # noqa: ANN401
     return model
 
 
-def _burnt(steps: int, burn: int | None) -> int:
+def burnt(steps: int, burn: int | None) -> int:
+    """Return how many steps are left out: half, unless said."""
     cut = steps // 2 if burn is None else burn
     if not (isinstance(cut, int) and 0 <= cut < steps):
         raise ValueError(

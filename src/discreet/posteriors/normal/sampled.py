@@ -35,7 +35,7 @@ class SampledPosterior(Sampled, NoiseAware):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        return self.said
+        return self.said or super().cautions
 
     def chains(self) -> Floats:
         return self.draws
