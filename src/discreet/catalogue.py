@@ -70,8 +70,10 @@ class ModelRow:
     parts: str = "posteriors.named_parameters:whole"  # takes θ apart into them
     binder: str = ""  # tells the model what the schema says of its columns
     record_law: str = ""  # of one clipped record, where log_likelihood on the lattice does not say it
-    simulator: str = ""  # records of the likelihood from uniforms, where the lattice does not give them
+    simulator: str = ""  # statistics of n records given θ, where the lattice does not give them
+    planned_too: tuple[str, ...] = ()  # mechanisms that plans compare although privatise does not offer them
     audit: str = ""  # how the audit cases of one posterior draw call the family
+    unaudited: tuple[str, ...] = ()  # mechanisms without such a case
     cannot: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -183,7 +185,7 @@ _ROWS = (
         ),
         parameters=("p",),
         record_law="posteriors.scalar.record_law:trial_of_unit",
-        simulator="planning.simulated_data:bernoulli_totals",
+        simulator="planning.simulated_data:trial_totals",
         subject="bernoulli",
         predictive="true_or_false",
         audit="beta",
@@ -194,10 +196,11 @@ _ROWS = (
         examples=(Example({"alpha": 2.5, "beta": 4, "trials": 7}, _one("count", max=7), _each(0, 3, 7, 5)),),
         parameters=("p",),
         record_law="posteriors.scalar.record_law:trials",
-        simulator="planning.simulated_data:binomial_totals",
+        simulator="planning.simulated_data:trial_totals",
         subject="binomial",
         predictive="binomial_counts",
         audit="binomial",
+        unaudited=("one_posterior_sample",),
     ),
     _family(
         "beta_geometric",
@@ -226,6 +229,7 @@ _ROWS = (
         statistic="statistics.counts:code_counts",
         reader="posteriors.counts.dirichlet:read",
         parameters=("p",),
+        simulator="planning.simulated_data:multinomial_totals",
         subject="categories",
         predictive="categories",
         audit="dirichlet",
@@ -243,6 +247,7 @@ _ROWS = (
         statistic="statistics.totals:item_counts",
         reader="posteriors.counts.dirichlet:read",
         parameters=("p",),
+        simulator="planning.simulated_data:multinomial_totals",
         subject="items",
         predictive="categories",
         audit="dirichlet",
@@ -352,6 +357,7 @@ _ROWS = (
         simulator="planning.records:responses",
         subject="weights",
         predictive="given_features",
+        planned_too=("adassp",),
         cannot=_undrawn("BayesianLinearRegression"),
     ),
     _counts(

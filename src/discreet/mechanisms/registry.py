@@ -16,6 +16,9 @@ class MechanismRow(NamedTuple):
     home: str
     offered_to: str = ""  # a kind of model: a family, a model of counts or a regression
     typed: str = ""  # what users type, where that is not its own name
+    audit: str = (
+        ""  # of a posterior draw: (n) → how to build it for an audit, what it does to prior and record
+    )
 
 
 # The first that is offered to a kind of model is its default.
@@ -80,6 +83,11 @@ MECHANISMS: Registry[Mechanism] = Registry(
 def offered_to(kind: str) -> dict[str, str]:
     """Map the names users type to registry names, for models of a kind; the default first."""
     return {row.typed or name: name for name, row in _ROWS.items() if row.offered_to == kind}
+
+
+def audited() -> dict[str, str]:
+    """Map the posterior draws that say themselves how to audit them to where they say it."""
+    return {name: f"mechanisms.{row.audit}" for name, row in _ROWS.items() if row.audit}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a class, by its own name

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
-from typing import TYPE_CHECKING, Any, final, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast, final, overload
 
+from discreet.catalogue import row_of
 from discreet.families.family import Family
-from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
-from discreet.mechanisms.posterior.diffused import DiffusedPosterior
-from discreet.mechanisms.posterior.direct import DirectPosterior
-from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
-from discreet.mechanisms.regression.adassp import AdaSSP
-from discreet.mechanisms.statistics.noisy_statistics import NOISES, NoisyStatistics
-from discreet.models.count_model import CountModel
-from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.mechanisms.registry import MECHANISMS
+from discreet.mechanisms.statistics.noisy_statistics import NOISES
 from discreet.planning.inverse import epsilon_for, n_for, public_records_for
 from discreet.planning.prediction import Prediction, checked_reading, predict, predicted
 from discreet.planning.ranked import TRUSTED, Compared, Refusal, rank, tried
@@ -31,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.mechanisms.mechanism import Mechanism
+    from discreet.models.count_model import CountModel
+    from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.planning.counts.plan import CountPlan
     from discreet.planning.regression.prediction import RegressionPlan
     from discreet.privacy.arithmetic.ball import Exact
@@ -107,37 +103,9 @@ def plan(model: Any, n: int, target: Guarantee, **options: Any) -> Any:
     Options are those of `plan_family`; of a regression those of regression.plan_regression, and of a model of
     counts those of counts.plan_counts.
     """
-    return planned(model, n, target, **options)
+    return row_of(model).load("planner")(model, n, target, **options)
 
 
-@singledispatch
-def planned(model: object, n: int, target: Guarantee, **options: Any) -> Any:  # noqa: ANN401
-    del n, target, options
-    raise TypeError(
-        f"plans are made for families, regressions and models of counts, not for {type(model).__name__}"
-    )
-
-
-@planned.register(GeneralizedLinear)
-def _planned_generalized_linear(
-    model: GeneralizedLinear,
-    n: int,
-    target: Guarantee,
-    **options: Any,  # noqa: ANN401
-) -> RegressionPlan:
-    from discreet.planning.regression.plan import plan_regression  # noqa: PLC0415 - loaded on use
-
-    return plan_regression(model, n, target, **options)
-
-
-@planned.register(CountModel)
-def _planned_count_model(model: CountModel, n: int, target: Guarantee, **options: Any) -> CountPlan:  # noqa: ANN401
-    from discreet.planning.counts.plan import plan_counts  # noqa: PLC0415 - loaded on use
-
-    return plan_counts(model, n, target, **options)
-
-
-@planned.register(Family)
 def plan_family(
     model: Family,
     n: int,
@@ -179,18 +147,13 @@ def candidates(
     size = None if target.relation is ADD_REMOVE else n
     below = Fraction(1, 10 * getattr(model, "dimension", 2)) if truncation is None else truncation
 
-    def noisy(noise: str) -> Callable[[], Mechanism]:
-        return lambda: NoisyStatistics.calibrate(model, n=size, target=target, noise=noise)
-
-    ridge = [("adassp", lambda: AdaSSP.calibrate(model, n=size, target=target))]  # type: ignore[arg-type]
+    variants: dict[str, list[tuple[str, dict[str, Any]]]] = {
+        "noisy_statistics": [(f"noisy_statistics ({noise})", {"noise": noise}) for noise in NOISES],
+        "one_posterior_sample": [("one_posterior_sample", {"truncation": below})],
+    }
+    row = row_of(model)
     return [
-        ("direct", lambda: DirectPosterior.calibrate(model, n=size, target=target)),
-        ("diffused", lambda: DiffusedPosterior.calibrate(model, n=size, target=target)),
-        ("concentrated", lambda: ConcentratedPosterior.calibrate(model, n=size, target=target)),
-        (
-            "one_posterior_sample",
-            lambda: OnePosteriorSample.calibrate(model, n=size, target=target, truncation=below),
-        ),
-        *((f"noisy_statistics ({noise})", noisy(noise)) for noise in NOISES),
-        *(ridge if isinstance(model, BayesianLinearRegression) else ()),
+        (label, partial(cast("Any", MECHANISMS[name]).calibrate, model, n=size, target=target, **options))
+        for name in (*row.mechanisms.values(), *row.planned_too)
+        for label, options in variants.get(name, [(name, {})])
     ]

@@ -9,18 +9,23 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet.families.dirichlet_categorical import DirichletCategorical
-from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.laws.matrices import pack
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
-from discreet.families.normal_mean import NormalMean
 from discreet.families.scalar import ScalarFamily
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from discreet.families.family import Family, Floats, Integers
+    from discreet.families.gamma_exponential import GammaExponential
+    from discreet.families.normal_mean import NormalMean
+
+    Rng = np.random.Generator
+    Draw = Callable[[Floats, Floats], Floats]  # θ, uniforms → records
 
 MOST_RECORDS = 2**22  # drawn one by one; beyond, sums are Gaussian with the moments of one record
 MIDPOINTS = 2**11  # for those moments in one dimension
@@ -72,91 +77,65 @@ def _squares(q: Integers) -> Integers:
     return pack(q[:, :, None] * q[:, None, :]).astype(np.int64)
 
 
-# ── records of the likelihood, from uniforms ────────────────────────────────────────────────────────────
-@singledispatch
-def record(model: Family, theta: Floats, u: Floats) -> Floats:
-    """Return records of the likelihood at one θ, from rows of uniforms."""
-    del theta, u
-    raise ValueError(
-        f"planning cannot simulate records of {type(model).__name__}; give a public_sample of records like "
-        "those to come"
-    )
+# ── sums over n records of the likelihood, each from a row of uniforms ────────────────────────────────
+def waits(model: GammaExponential, theta: Floats, n: int, rng: Rng) -> Integers:
+    return from_records(model, theta, n, rng, lambda rate, u: -np.log1p(-u[:, 0]) / rate)
 
 
-@singledispatch
-def uniforms(_model: Family) -> int:
-    """How many uniforms one record takes."""
-    return 1
+def measurements(model: NormalMean, theta: Floats, n: int, rng: Rng) -> Integers:
+    sigma = float(model.noise) ** 0.5
+    return from_records(model, theta, n, rng, lambda mu, u: mu + sigma * ndtri(u[:, 0]))
 
 
-@record.register(GammaExponential)
-def _record_gamma_exponential(_model: GammaExponential, theta: Floats, u: Floats) -> Floats:
-    return np.asarray(-np.log1p(-u[:, 0]) / theta)
+def spread_measurements(model: NormalInverseGamma, theta: Floats, n: int, rng: Rng) -> Integers:
+    return from_records(model, theta, n, rng, lambda row, u: row[0] + row[1] ** 0.5 * ndtri(u[:, 0]))
 
 
-@record.register(NormalMean)
-def _record_normal_mean(model: NormalMean, theta: Floats, u: Floats) -> Floats:
-    return np.asarray(theta + float(model.noise) ** 0.5 * ndtri(u[:, 0]))
+def vectors(model: NormalInverseWishart, theta: Floats, n: int, rng: Rng) -> Integers:
+    def draw(row: Floats, u: Floats) -> Floats:
+        mu, covariance = model.split_parameter(row)
+        return np.asarray(mu + ndtri(u) @ np.linalg.cholesky(covariance).T)
+
+    return from_records(model, theta, n, rng, draw, width=model.dimension)
 
 
-@record.register(NormalInverseGamma)
-def _record_normal_inverse_gamma(_model: NormalInverseGamma, theta: Floats, u: Floats) -> Floats:
-    return np.asarray(theta[0] + theta[1] ** 0.5 * ndtri(u[:, 0]))
-
-
-@record.register(NormalInverseWishart)
-def _record_normal_inverse_wishart(model: NormalInverseWishart, theta: Floats, u: Floats) -> Floats:
-    mu, covariance = model.split_parameter(theta)
-    return np.asarray(mu + ndtri(u) @ np.linalg.cholesky(covariance).T)
-
-
-@record.register(BayesianLinearRegression)
-def _record_bayesian_linear_regression(model: BayesianLinearRegression, theta: Floats, u: Floats) -> Floats:
+def responses(model: BayesianLinearRegression, theta: Floats, n: int, rng: Rng) -> Integers:
     """Take x ~ N(0, (radius/2)²I/d), as the model says nothing of x; a public sample says more."""
-    z = ndtri(u)
-    x = float(model.radius) / 2 / model.dimension**0.5 * z[:, :-1]
-    y = x @ theta[:-1] + theta[-1] ** 0.5 * z[:, -1]
-    return np.column_stack([x, y])
+
+    def draw(row: Floats, u: Floats) -> Floats:
+        z = ndtri(u)
+        x = float(model.radius) / 2 / model.dimension**0.5 * z[:, :-1]
+        return np.column_stack([x, x @ row[:-1] + row[-1] ** 0.5 * z[:, -1]])
+
+    return from_records(model, theta, n, rng, draw, width=model.dimension + 1)
 
 
-@uniforms.register(NormalInverseWishart)
-def _uniforms_normal_inverse_wishart(model: NormalInverseWishart) -> int:
-    return model.dimension
-
-
-@uniforms.register(BayesianLinearRegression)
-def _uniforms_bayesian_linear_regression(model: BayesianLinearRegression) -> int:
-    return model.dimension + 1
-
-
-# ── sums over n records ─────────────────────────────────────────────────────────────────────────────────
 @singledispatch
-def from_records(model: Family, theta: Floats, n: int, rng: np.random.Generator) -> Integers:
+def from_records(model: Family, theta: Floats, n: int, rng: Rng, draw: Draw, *, width: int = 1) -> Integers:
     """ΣS over n records at every row of θ: one by one while that is quick, else by the central limit."""
-    width = uniforms(model)
     if len(theta) * n <= MOST_RECORDS:
-        return np.array([model.statistic(record(model, row, rng.random((n, width)))) for row in theta])
-    return np.array([_central_limit(model, row, n, rng) for row in theta])
+        return np.array([model.statistic(draw(row, rng.random((n, width)))) for row in theta])
+    return np.array([_central_limit(model, n, rng, draw(row, lattice(POINTS, width))) for row in theta])
 
 
 @from_records.register(ScalarFamily)
 def _from_records_scalar_family(
-    model: ScalarFamily, theta: Floats, n: int, rng: np.random.Generator
+    model: ScalarFamily, theta: Floats, n: int, rng: Rng, draw: Draw, *, width: int = 1
 ) -> Integers:
     count = len(theta)
     if count * n <= MOST_RECORDS:
-        rows = each(model, record(model, np.repeat(theta, n), rng.random((count * n, 1))))
+        rows = each(model, draw(np.repeat(theta, n), rng.random((count * n, width))))
         return np.asarray(rows.reshape(count, n).sum(axis=1))[:, None]
     u = np.tile((np.arange(MIDPOINTS) + 0.5) / MIDPOINTS, count)[:, None]
-    rows = each(model, record(model, np.repeat(theta, MIDPOINTS), u)).reshape(count, MIDPOINTS)
+    rows = each(model, draw(np.repeat(theta, MIDPOINTS), u)).reshape(count, MIDPOINTS)
     total = n * rows.mean(axis=1) + n**0.5 * rows.std(axis=1) * rng.standard_normal(count)
     low, high = n * model.lattice.low, n * model.lattice.high
     return np.asarray(np.clip(np.rint(total), low, high), dtype=np.int64)[:, None]
 
 
-def _central_limit(model: Family, theta: Floats, n: int, rng: np.random.Generator) -> Integers:
+def _central_limit(model: Family, n: int, rng: Rng, records: Floats) -> Integers:
     """N(nE S, n Cov S) in whole steps; E and Cov of one clipped record by a lattice rule, to 1e-4."""
-    rows = each(model, record(model, theta, lattice(POINTS, uniforms(model))))
+    rows = each(model, records)
     mean, covariance = rows.mean(axis=0), np.atleast_2d(np.cov(rows.T, bias=True))
     values, vectors = np.linalg.eigh(covariance)
     spread = vectors * np.sqrt(np.maximum(values, 0))

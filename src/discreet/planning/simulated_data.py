@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
-from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.families.beta_binomial import BetaBinomial
-from discreet.families.beta_geometric import BetaGeometric
-from discreet.families.gamma_poisson import GammaPoisson
+from discreet.catalogue import ROWS
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.laws.linear_regression import RegressionLaw
 from discreet.families.scalar import ScalarFamily
 from discreet.planning.posterior_arrays import coordinates, marginals
-from discreet.planning.records import each, from_records
+from discreet.planning.records import each
+from discreet.posteriors.scalar.record_law import Trial, record_law
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
@@ -182,14 +180,10 @@ def enumerated(model: Family, theta: Floats, n: int) -> tuple[Integers, Floats] 
     return None
 
 
-@enumerated.register(BetaBernoulli)
-def _enumerated_beta_bernoulli(model: BetaBernoulli, theta: Floats, n: int) -> tuple[Integers, Floats] | None:
-    return _binomial(n, float(theta)) if model.grid == 1 else None
-
-
-@enumerated.register(BetaBinomial)
-def _enumerated_beta_binomial(model: BetaBinomial, theta: Floats, n: int) -> tuple[Integers, Floats] | None:
-    return _binomial(n * model.trials, float(theta))
+@enumerated.register(ScalarFamily)
+def _enumerated_scalar_family(model: ScalarFamily, theta: Floats, n: int) -> tuple[Integers, Floats] | None:
+    law = record_law(model)
+    return _binomial(n * law.copies, float(theta)) if isinstance(law, Trial) and law.unit == 1 else None
 
 
 def _binomial(n: int, p: float) -> tuple[Integers, Floats] | None:
@@ -203,35 +197,34 @@ def _binomial(n: int, p: float) -> tuple[Integers, Floats] | None:
     return k[kept], mass[kept] / mass[kept].sum()
 
 
-@singledispatch
 def totals(model: Family, theta: Floats, n: int, rng: Rng) -> Integers:
-    """ΣS(x) over n records, for every row of θ: (nodes, len(S))."""
-    return from_records(model, theta, n, rng)
+    """ΣS(x) over n records, for every row of θ: (nodes, len(S)); as the catalogue says, or by levels."""
+    row = ROWS.get(model.name)
+    simulate = None if row is None else row.load("simulator")
+    found: Integers = (simulate or _lattice_totals)(model, theta, n, rng)
+    return found
 
 
-@totals.register(BetaBernoulli)
-def _totals_beta_bernoulli(model: BetaBernoulli, theta: Floats, n: int, rng: Rng) -> Integers:
+def trial_totals(model: ScalarFamily, theta: Floats, n: int, rng: Rng) -> Integers:
     """Count records at 0 or 1, also on a finer grid: the widest law with mean p."""
-    return np.asarray(rng.binomial(n, theta)[:, None] * model.lattice.high)
+    law = record_law(model)
+    return np.asarray(rng.binomial(n * law.copies, theta)[:, None] * law.unit)
 
 
-@totals.register(BetaBinomial)
-def _totals_beta_binomial(model: BetaBinomial, theta: Floats, n: int, rng: Rng) -> Integers:
-    return np.asarray(rng.binomial(n * model.trials, theta)[:, None])
-
-
-@totals.register(DirichletLaw)
-def _totals_dirichlet_law(model: DirichletLaw, theta: Floats, n: int, rng: Rng) -> Integers:
+def multinomial_totals(model: DirichletLaw, theta: Floats, n: int, rng: Rng) -> Integers:
     return np.asarray(rng.multinomial(n * model.total_per_record, theta))
 
 
-@totals.register(BetaGeometric)
-@totals.register(GammaPoisson)
-def _totals_beta_geometric_or_gamma_poisson(model: Any, theta: Floats, n: int, rng: Rng) -> Integers:  # noqa: ANN401 - either of the two
+def _lattice_totals(model: Any, theta: Floats, n: int, rng: Rng) -> Integers:  # noqa: ANN401
     """How many records fall on each count; everything above the bound falls on the bound."""
-    x = np.arange(model.upper)
-    mass = np.exp(model.log_likelihood(x, theta[:, None]))
+    if not isinstance(model, ScalarFamily) or not model.lattice.integral:
+        raise ValueError(
+            f"planning cannot simulate records of {type(model).__name__}; give a public_sample of records "
+            "like those to come"
+        )
+    low, high = model.lattice.low, model.lattice.high
+    mass = np.exp(model.log_likelihood(np.arange(low, high), theta[:, None]))
     rest = np.maximum(1 - mass.sum(axis=1, keepdims=True), 0)
     cells = np.concatenate([mass, rest], axis=1)
     counts = rng.multinomial(n, cells / cells.sum(axis=1, keepdims=True))
-    return np.asarray(counts @ np.arange(model.upper + 1))[:, None]
+    return np.asarray(counts @ np.arange(low, high + 1))[:, None]

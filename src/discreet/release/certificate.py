@@ -251,8 +251,8 @@ def audits(release: Release) -> list[str]:
     named = dict(release.parameters)
     row = ROWS.get(release.model.name)
     detail = str(named["noise"]) if "noise" in named else "" if row is None else row.audit
-    first = [f"{release.mechanism}/{detail}"] if detail else []
-    return [name for name in first if name not in _NOT_AUDITED] + further
+    unaudited = row is not None and release.mechanism in row.unaudited
+    return ([f"{release.mechanism}/{detail}"] if detail and not unaudited else []) + further
 
 
 _OWN = {  # their case bears their name
@@ -264,7 +264,6 @@ _OWN = {  # their case bears their name
     "objective_perturbation",
     "polynomial_statistics",
 }
-_NOT_AUDITED = {"one_posterior_sample/binomial"}
 _FURTHER = {
     ("direct", "add_remove"): ["direct/add_remove"],
     ("noisy_statistics", "add_remove"): ["noisy_statistics/add_remove"],

@@ -12,18 +12,22 @@ import numpy as np
 from discreet.audit import exact_profiles as profiles
 from discreet.audit import posterior_pairs as pairs
 from discreet.audit.case import Case, Cases
+from discreet.catalogue import ROWS, resolve
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.beta_binomial import BetaBinomial
 from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
+from discreet.families.laws.beta import BetaLaw
+from discreet.families.laws.gamma import GammaLaw
 from discreet.families.normal_mean import NormalMean
 from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior
 from discreet.mechanisms.posterior.direct import DirectPosterior
 from discreet.mechanisms.posterior.draw import PosteriorDraw, simulate
 from discreet.mechanisms.posterior.statistical_query import GRID, StatisticalQuery, query_model
+from discreet.mechanisms.registry import audited
 from discreet.privacy.guarantee import ADD_REMOVE
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.posterior_pairs import Neighbours
+    from discreet.catalogue import ModelRow
     from discreet.families.family import Family
     from discreet.sampling.source import Source
 
@@ -68,6 +73,37 @@ FAMILIES: dict[str, tuple[Family, Callable[[float, float], Iterator[Neighbours]]
         NormalMean(0, 4, Fraction(1, 8), 0, 1, grid=Fraction(1, 8)),
         lambda f, r: pairs.normal_mean(4 * f, 0.125, n=N, r=r, width=1.0, steps=8),
     ),
+}
+
+
+def ends(model: BetaLaw | GammaLaw, factor: float, weight: float) -> Iterator[Neighbours]:
+    """One record at either bound, the others at the lower one, where that moves one parameter of the law."""
+    low, high = N * model.lattice.low, (N - 1) * model.lattice.low + model.lattice.high
+    prior = model.scale_prior(Fraction(factor))
+    members = {s: prior.update([s], N, weight=Fraction(weight)) for s in (low, high)}
+    for s, t in ((low, high), (high, low)):
+        (a, b), (c, d) = (_parameters(members[s]), _parameters(members[t]))
+        if isinstance(model, GammaLaw):
+            yield pairs.gamma_neighbours((a, b), (c, d), ([s], [t]))
+        elif a == c:
+            yield pairs.mirrored(pairs.side((b, a), (d, c), ([s], [t])))
+        else:
+            yield pairs.side((a, b), (c, d), ([s], [t]))
+
+
+def _parameters(law: BetaLaw | GammaLaw) -> tuple[float, float]:
+    exact = (law.alpha, law.beta) if isinstance(law, BetaLaw) else (law.shape, law.rate)
+    return float(exact[0]), float(exact[1])
+
+
+def _from_the_catalogue(row: ModelRow) -> tuple[Family, Callable[[float, float], Iterator[Neighbours]]]:
+    model = row.load("model")(**row.examples[0].prior)
+    return model, partial(ends, model)
+
+
+# A family without pairs of its own is audited at its bounds.
+FAMILIES |= {
+    row.audit: _from_the_catalogue(row) for row in ROWS.values() if row.audit and row.audit not in FAMILIES
 }
 
 
@@ -109,6 +145,7 @@ DRAWS: dict[str, tuple[Callable[[Family], PosteriorDraw], float, float]] = {
     "direct": (lambda model: DirectPosterior(model, n=N), 1, 1),
     "diffused": (lambda model: DiffusedPosterior(model, n=N, r=HALF), 1, 0.5),
     "concentrated": (lambda model: ConcentratedPosterior(model, n=N, m=HALF), 2, 1),
+    **{name: resolve(home)(N) for name, home in audited().items()},
 }
 
 

@@ -7,24 +7,27 @@ generating function, tilted as far as a release asks for, and exact in both tail
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from functools import singledispatch
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from scipy.special import gammainc, gammaln, log_ndtr, wofz
+from scipy.special import gammainc, gammaln, log_ndtr, logsumexp, wofz
 
-from discreet.families.beta_bernoulli import BetaBernoulli
-from discreet.families.beta_binomial import BetaBinomial
-from discreet.families.beta_geometric import BetaGeometric
-from discreet.families.gamma_exponential import GammaExponential
-from discreet.families.gamma_poisson import GammaPoisson
-from discreet.families.normal_mean import NormalMean
+from discreet.catalogue import ROWS
+from discreet.families.scalar import ScalarFamily
 from discreet.posteriors.scalar.transforms import log_geometric, log_levels, log_sum
 from discreet.privacy.guarantee import NotProved
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.families.beta_bernoulli import BetaBernoulli
+    from discreet.families.beta_binomial import BetaBinomial
+    from discreet.families.beta_geometric import BetaGeometric
     from discreet.families.family import Family, Floats
+    from discreet.families.gamma_exponential import GammaExponential
+    from discreet.families.gamma_poisson import GammaPoisson
+    from discreet.families.normal_mean import NormalMean
     from discreet.posteriors.scalar.transforms import Complexes
 
 MANY = 2.0**16  # events from which a law that nothing clips is not added up
@@ -246,39 +249,66 @@ def _log_between(a: Floats, b: Floats) -> Floats:
     return np.asarray(above + np.log(-np.expm1(np.minimum(below - above, -1e-300))))
 
 
-@singledispatch
+@final
+@dataclass(frozen=True)
+class Levels(RecordLaw):
+    """Any law of whole numbers, level by level as the family's likelihood has it, all beyond at the top.
+
+    The top has what the levels leave of 1 or, where that is less than rounding shows, the sum of twice as
+    many levels beyond it: of a log-concave law nothing that matters is left out.
+    """
+
+    log_likelihood: Callable[[Floats, Floats], Floats] = field(kw_only=True)
+
+    def log_mgf(self, z: Complexes, theta: Floats) -> Complexes:
+        mass, top = self._masses(theta)
+        return log_sum(log_levels(mass, np.zeros(theta.size), z), top[:, None] + self.width * z)
+
+    def ends(self, theta: Floats) -> tuple[Floats, Floats]:
+        mass, top = self._masses(np.ravel(theta))
+        return mass[:, 0].reshape(theta.shape), top.reshape(theta.shape)
+
+    def _masses(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Log P(q = low + i) of the levels below the top, and log P(q = high)."""
+        levels = np.arange(self.low, self.high + 2 * self.width + 64, dtype=np.float64)
+        mass = self.log_likelihood(levels, theta[:, None])
+        mass, beyond = mass[:, : self.width], logsumexp(mass[:, self.width :], axis=1)
+        rest = -np.expm1(np.minimum(logsumexp(mass, axis=1), 0.0))
+        return mass, np.where(rest > 1e-3, np.log(np.maximum(rest, 1e-3)), beyond)
+
+
 def record_law(model: Family) -> RecordLaw:
-    """Return the law of one record of the family, as it passes the door."""
+    """Return the law of one record, as it passes the door: the family's own, or that of its levels."""
+    row = ROWS.get(model.name)
+    own: Callable[[Family], RecordLaw] | None = None if row is None else row.load("record_law")
+    if own is not None:
+        return own(model)
+    if isinstance(model, ScalarFamily) and model.lattice.integral and model.lattice.high <= MANY:
+        return Levels(model.lattice.low, model.lattice.high, log_likelihood=model.log_likelihood)
     raise NotProved(f"no law of a clipped record is known for {type(model).__name__}")
 
 
-@record_law.register
-def _record_law_beta_bernoulli(model: BetaBernoulli) -> RecordLaw:
+def trial_of_unit(model: BetaBernoulli) -> RecordLaw:
     """On a grid finer than 1 records are put at 0 or 1, the widest law with mean θ: x has none."""
     return Trial(0, 1, unit=model.lattice.high)
 
 
-@record_law.register
-def _record_law_beta_binomial(model: BetaBinomial) -> RecordLaw:
+def trials(model: BetaBinomial) -> RecordLaw:
     return Trial(0, 1, copies=model.trials)
 
 
-@record_law.register
-def _record_law_beta_geometric(model: BetaGeometric) -> RecordLaw:
+def failures(model: BetaGeometric) -> RecordLaw:
     return Failures(0, model.lattice.high)
 
 
-@record_law.register
-def _record_law_gamma_poisson(model: GammaPoisson) -> RecordLaw:
+def events(model: GammaPoisson) -> RecordLaw:
     return Events(0, model.lattice.high)
 
 
-@record_law.register
-def _record_law_gamma_exponential(model: GammaExponential) -> RecordLaw:
+def wait(model: GammaExponential) -> RecordLaw:
     return Wait(0, model.lattice.high, grid=float(model.lattice.grid))
 
 
-@record_law.register
-def _record_law_normal_mean(model: NormalMean) -> RecordLaw:
+def measurement(model: NormalMean) -> RecordLaw:
     lattice, sigma = model.lattice, float(model.noise) ** 0.5
     return Measurement(lattice.low, lattice.high, grid=float(lattice.grid), sigma=sigma)
