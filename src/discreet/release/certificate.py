@@ -256,6 +256,7 @@ def audits(release: Release) -> list[str]:
 
 
 _OWN = {  # their case bears their name
+    "one_network_sample",
     "direct_regression",
     "diffused_regression",
     "concentrated_regression",
