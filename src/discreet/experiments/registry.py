@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
+
+from discreet.catalogue import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,11 +24,8 @@ class Experiment:
 
     def __call__(self, out: Path, seed: int = 0, quick: bool = False) -> tuple[Path, ...]:  # noqa: FBT001, FBT002 - the contract of every experiment
         """Write the picture and its numbers; `quick` draws fewer points, never other ones."""
-        module, _, function = self.home.partition(":")
         out.mkdir(parents=True, exist_ok=True)
-        written: tuple[Path, ...] = getattr(
-            importlib.import_module(f"discreet.experiments.{module}"), function
-        )(out, seed, quick)
+        written: tuple[Path, ...] = resolve(f"experiments.{self.home}")(out, seed, quick)
         return written
 
 

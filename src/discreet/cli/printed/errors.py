@@ -6,7 +6,6 @@ file failed · 4 interrupted.
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 import traceback
@@ -76,7 +75,7 @@ def exit_code(error: BaseException) -> int:
 
 def _is(error: BaseException, home: str) -> bool:
     module, _, name = home.partition(":")
-    return module in sys.modules and isinstance(error, getattr(importlib.import_module(module), name))
+    return module in sys.modules and isinstance(error, getattr(sys.modules[module], name))
 
 
 def one_line(error: BaseException) -> str:
