@@ -2,14 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+MATHEMATICS := $(addprefix tests/,laws numbers privacy mechanisms statistics)
 
-.PHONY: demo test debian lint format bench docs clean
+.PHONY: demo test quick debian lint format bench docs clean
 
 demo: $(READY)   ## plan, fit, certificate, report and ledger on the bundled Adult data
 	$(BIN)/discreet demo --out out --fresh
 
 test: $(READY) debian     ## the whole test suite, warnings as errors
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+quick: $(READY)  ## the mathematics in under a minute: laws, numbers, privacy, mechanisms, statistics
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow" $(MATHEMATICS)
 
 debian:          # the report's pages are looked at in a real browser; ICU and citext need a server that has them
 	@{ command -v chromium && ls /usr/lib/postgresql; } >/dev/null 2>&1 || { \

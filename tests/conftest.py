@@ -13,6 +13,15 @@ import pytest
 from pyarrow import parquet as pq
 
 N = 1_000_000
+SLOW = {"rows", "postgres_url", "debian_postgres_url", "spark"}  # fixtures: a million rows, and servers
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if SLOW.intersection(item.fixturenames):
+            item.add_marker("slow")
+
+
 WARDS = np.array(
     ["A", "B", "\u00e9", "e\u0301", "\u0430", "a", "C ", "", None], dtype=object
 )  # NFC, NFD, Cyrillic

@@ -87,6 +87,7 @@ def test_the_property_covers_every_family():
     assert set(MEMBERS) == set(FAMILIES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEMBERS)
 def test_update_is_exactly_additive(name):
     """η + r(S₁+S₂, n₁+n₂) = (η + r(S₁, n₁)) + r(S₂, n₂), as rationals, whatever the records."""

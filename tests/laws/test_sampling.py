@@ -44,6 +44,7 @@ def _spreads(member):
     return {"normal_inverse_gamma": {1}, "bayesian_linear_regression": {2}}.get(member.name, {2, 4})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("prior", "data"), EXAMPLES, ids=lambda x: getattr(x, "name", ""))
 def test_draws_follow_the_law(prior, data):
     member = prior.update(prior.statistic(data), len(data), weight=0.5)

@@ -86,6 +86,7 @@ def test_renyi_is_the_brute_force_maximum(prior, records, n, step):
         assert beyond == np.inf
 
 
+@pytest.mark.slow
 @cases
 def test_profile_is_an_upper_bound_of_every_pair(prior, records, n, step):
     """Attained, except where the class says it is a bound (geometric)."""

@@ -66,6 +66,7 @@ def named(case):
     return type(case[0]).__name__ if hasattr(case[0], "guarantee") else str(case[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_exact_profile_stays_within_the_certificate(case):
     mechanism, left, right = case

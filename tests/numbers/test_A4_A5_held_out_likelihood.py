@@ -83,6 +83,7 @@ def gaussian_moments(figure, sigma, nodes=300):
     return moments(alpha + points, beta + N - points, mass, rho)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", FIGURES)
 @pytest.mark.parametrize("eps", A4["eps"])
 def test_A4_mean_and_sd_of_our_mechanisms(figure, eps):
@@ -95,6 +96,7 @@ def test_A4_mean_and_sd_of_our_mechanisms(figure, eps):
         )  # a difference of squares near 5000: 1e-13·5000/sd²
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", FIGURES)
 @pytest.mark.parametrize("eps", A4["eps"])
 def test_A4_gaussian_baseline(figure, eps):

@@ -177,6 +177,7 @@ def naive(release, source):
     return release.read(reading="naive").law.sample(1, source)[0]
 
 
+@pytest.mark.slow
 def test_fig_4_2_monte_carlo_of_the_mechanisms_themselves():
     """1000 data sets of n = 100, one release each; two-sided at 5 standard errors, false alarm 6e-7."""
     n, runs, source = 100, 1000, SeededSource(20)

@@ -80,6 +80,7 @@ def sent(patch, method, *homes):
 CURSORS = (psycopg.Cursor, psycopg.ServerCursor)
 
 
+@pytest.mark.slow
 def test_postgres(few, loaded, postgres_url, ledger, monkeypatch):
     table = dc.Table.open(postgres_url, table=loaded, schema=SCHEMA)
     with monkeypatch.context() as patch:

@@ -77,6 +77,7 @@ def claimed(one):
     return np.array([one.l1, one.l2, one.linf])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*MODELS, "counts"])
 def test_no_substitution_moves_it_further(name):
     others = [{**CORNERS[i], "u": i} for i in (1, 3)]
@@ -87,6 +88,7 @@ def test_no_substitution_moves_it_further(name):
     assert name not in EXACT or worst[2] > 0.5 * bound[2]  # the claim is not vacuous
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", [False, True])
 @pytest.mark.parametrize("name", [*MODELS, "counts"])
 def test_no_addition_moves_it_further(name, where):
@@ -98,6 +100,7 @@ def test_no_addition_moves_it_further(name, where):
         assert abs(added.read().n - without.read().n) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("name", [*MODELS, "counts"])
 def test_no_unit_moves_it_further(name, k):

@@ -53,6 +53,7 @@ def test_the_largest_knob_meets_the_target_and_the_next_does_not(model, kind, na
         assert not kind(model, n=100, **{name: next_knob(value)}).guarantee <= target
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=12)
 @given(
     prior=st.tuples(st.floats(0.2, 50), st.floats(0.2, 50)),
@@ -70,6 +71,7 @@ def test_calibration_always_meets_its_target(prior, n, epsilon, order, log_delta
             assert mechanism.guarantee <= target
 
 
+@pytest.mark.slow
 def test_a_whole_curve_is_met_at_every_order():
     promised = DiffusedPosterior(BETA, n=100, r=0.25).guarantee
     target = RenyiDP(promised.curve, 8.0)

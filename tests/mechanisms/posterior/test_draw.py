@@ -71,6 +71,7 @@ def test_the_system_source_is_the_default():
     assert mechanism.release([3]) != mechanism.release([3])  # equal with probability about 2^-30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", THREE)
 def test_draws_follow_the_posterior(kind):
     # Kolmogorov–Smirnov, 2000 draws, level 1e-6 each; the control is a posterior two records off

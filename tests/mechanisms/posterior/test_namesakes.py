@@ -26,6 +26,7 @@ def test_four_names_are_shared():
     assert SHARED == ["direct", "diffused", "concentrated", "one_posterior_sample"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [LOGISTIC, POISSON], ids=["logistic", "poisson"])
 @pytest.mark.parametrize("name", SHARED)
 def test_calibrating_for_a_regression_gives_its_own_mechanism(name, model):

@@ -181,6 +181,7 @@ def test_bounded_range_halves_the_temperature_of_a_zcdp_target():
     assert not replace(mechanism, promise=PureDP).guarantee <= ZeroCDP(0.005)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(
     epsilon=st.floats(1e-3, 8), truncation=st.floats(0.01, 0.3), n=st.integers(1, 10**6), d=st.integers(2, 3)

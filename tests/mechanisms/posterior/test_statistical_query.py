@@ -70,6 +70,7 @@ def test_noisy_counts_promise_what_they_add():
         LaplaceQuery(share, n=5, epsilon=1, relation=ADD_REMOVE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "law"),
     [

@@ -160,6 +160,7 @@ def tables():
     yield "counts", counts, Records.of(counts, far, np.arange(20) % 7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "model", "records"), list(tables()), ids=[t[0] for t in tables()])
 def test_odd_tables_are_fitted_to_a_proved_tolerance(name, model, records):
     target = ApproxDP(1, 1e-5, relation=ADD_REMOVE)

@@ -133,6 +133,7 @@ def metropolis(potential, chains, steps, seed):
     return tilted.anchor, root, runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [5, 10])
 def test_moments_agree_with_a_long_metropolis_run(d):
     """500 chains of 600 steps are 225 000 points after warming up: moments are known to about half a percent,

@@ -79,6 +79,7 @@ def test_rounding_of_a_step_is_below_what_is_paid_for():
     assert paid / 100 < worst <= paid
 
 
+@pytest.mark.slow
 def test_the_last_iterate_of_a_quadratic_has_the_law_the_promise_is_about():
     """Ridge in one dimension, inside the ball: w_T is a known normal (KS, level 1e-6; 30 % off fails).
 

@@ -29,6 +29,7 @@ def world(rng, d, n):
     return np.column_stack([x, x @ w + rng.normal(size=n) * np.sqrt(variance)]), np.append(w, variance)
 
 
+@pytest.mark.slow
 def test_through_the_table_it_is_calibrated_by_the_gaussian_profile(tmp_path):
     rng = np.random.default_rng(1)
     rows, truth = world(rng, 7, 3000)
@@ -63,6 +64,7 @@ def test_through_the_table_it_is_calibrated_by_the_gaussian_profile(tmp_path):
     assert "were clipped to it" in report(clipped)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("radius", "epsilon"), [(1, 1), (1, 10), (4, 1), (4, 10)])
 def test_a_result_says_that_rows_were_clipped_where_many_were(radius, epsilon):
     """σ² is 0.02, as the prior would have it: at radius 1 some 40 % of the rows are beyond, at 4 none is."""
@@ -155,6 +157,7 @@ def seen(made, rows, rng):
     return NoisyStatistic(model, noisy, made.n, private, "gaussian", scale, made.guarantee, seeded=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "epsilon", "private"), [(500, 0.1, False), (1000, 1, False), (1000, 0.5, True)]
 )

@@ -132,6 +132,7 @@ def residuals(noise, scales):
 # Kolmogorov–Smirnov on 2400 and 1600 residuals; continuous laws of the same scale, jittered where the noise
 # is discrete (at scale 20 the difference is far below what 2400 draws show). Seed fixed; a right law fails
 # with probability 1e-6.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "law"),
     [("discrete_laplace", stats.laplace), ("laplace", stats.laplace), ("gaussian", stats.norm)],
@@ -198,6 +199,7 @@ def ledger(tmp_path):
 BAYES = NaiveBayes("y", ("a", "b"))
 
 
+@pytest.mark.slow
 def test_from_table_to_folder_and_back(table, ledger, tmp_path):
     release = privatise(table, BAYES, target=PureDP(1), ledger=ledger, shares=(0.7, 0.3), note="count")
     assert release.mechanism == "noisy_counts"  # the default of such a model
@@ -246,6 +248,7 @@ def test_drawn_inference_data_holds_posterior_and_prior_by_name(table, ledger):
     assert made.prior["y"].shape == (1, 50, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["gaussian", "discrete_gaussian"])
 def test_units_with_several_rows_walk_the_same_line(noise, ledger, tmp_path):
     rng = np.random.default_rng(5)
@@ -290,6 +293,7 @@ def test_what_is_wrong_is_refused_before_anything_is_charged(model, options, wor
     assert ledger.history() == before
 
 
+@pytest.mark.slow
 def test_a_hidden_markov_model_walks_the_same_line(tmp_path):
     rng = np.random.default_rng(6)
     step = rng.integers(0, 6, 900)

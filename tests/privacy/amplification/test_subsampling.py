@@ -54,6 +54,7 @@ def test_a_rate_of_one_changes_nothing_and_a_smaller_rate_helps():
     assert deltas == sorted(deltas)
 
 
+@pytest.mark.slow
 def test_many_steps_compose_and_both_samplings_are_covered():
     """Values of dp-accounting 0.6.0 run on its own: 0.954218 (PLD, Poisson), and RDP for 10 of 1000."""
     poisson = subsampled_gaussian(GAUSS, 0.01, 100)

@@ -55,6 +55,7 @@ def _brute_force(prior, weight, lower, *, n, trials):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prior", "weight", "n", "trials", "lower"),
     [
