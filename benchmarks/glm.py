@@ -29,7 +29,7 @@ from sizes import TINY, sized
 
 from discreet.experiments.regression import data as glm_data
 from discreet.experiments.regression.methods import STYLES, calibrated, scores
-from discreet.mechanisms.registry import MECHANISMS, OF_REGRESSIONS
+from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.regression_records import Records
@@ -300,7 +300,7 @@ def one_speed(name, model, data, epsilon):
     print(f"  {name + f', {epsilon:g}':28s}{plain:>10.3f}", end="", flush=True)
     refused = {}
     for way, (method, options) in WAYS.items():
-        kind, target = MECHANISMS[OF_REGRESSIONS[method]], ApproxDP(epsilon, DELTA)
+        kind, target = MECHANISMS[offered_to("regression")[method]], ApproxDP(epsilon, DELTA)
         try:
             ready = kind.calibrate(model, n=len(data[1]), target=target, **options)
         except Unreachable as reason:
@@ -318,7 +318,7 @@ def compiled():
     """Draw once of everything, small, so that no compiler is timed."""
     model, world = simulated(5, sized(500, 100), 0, 10)
     for method, options in WAYS.values():
-        kind = MECHANISMS[OF_REGRESSIONS[method]]
+        kind = MECHANISMS[offered_to("regression")[method]]
         ready = kind.calibrate(model, n=len(world.answers), target=ApproxDP(1, DELTA), **options)
         make = signed_moments if ready.reads == "moments" else Records.of
         release(ready, partial(make, model, world.features, world.answers))

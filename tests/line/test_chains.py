@@ -27,6 +27,12 @@ from discreet.statistics.counts import BoundedCounts
 from discreet.tables.schema import Binary, Categories
 from discreet.tables.table import Table
 
+
+@pytest.fixture(autouse=True)
+def page():
+    """The real one."""
+
+
 SCHEMA = {"smoker": Binary(), "ward": Categories(["A", "B", "C"], unknown="C")}
 BUDGET = ApproxDP(4, 1e-6)
 

@@ -32,6 +32,12 @@ from discreet.tables.derived.columns import col
 from discreet.tables.schema import Binary, Bounded, Categories, Count, Label
 from discreet.tables.table import Table
 
+
+@pytest.fixture(autouse=True)
+def page():
+    """The real one."""
+
+
 OF_REGRESSIONS = offered_to("regression")
 
 SCHEMA = {

@@ -1,0 +1,1 @@
+"""Searches and solvers over plain numbers."""
