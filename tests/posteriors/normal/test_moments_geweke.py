@@ -59,10 +59,11 @@ def chain(rng, fixed, prior, *, power, believed=1.0):
     rates[0, 0] = 0.0 if fixed else rates[0, 0]
     draw, out = rng.laplace if power == 1 else rng.normal, np.empty((ROUNDS, D * (D + 1) // 2))
     root, row = np.eye(x.size) * 0.35, np.empty((1, D * D + 2))
+    centres = np.tril(np.full((D, D), 0.4), -1)  # rows are stretched about these; the law is the same for any
     for k in range(ROUNDS):
         below = np.tril(draw(0, NOISE, (D, D)))
         seen = (T @ T.T + below + np.tril(below, -1).T, rates, power, 0.0, 0.0, start, fixed)
-        walk(rng, x, N, root, seen, prior, 0, 0, row, STEPS)
+        walk(rng, x, N, root, seen, prior, centres, 0, 0, row, STEPS)
         T = row[0, :-2].reshape(D, D).copy()
         out[k] = flat(T)
     return out

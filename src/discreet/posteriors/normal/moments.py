@@ -74,6 +74,20 @@ class Moments:
         rows, columns = np.tril_indices(len(self.seen[0]))
         return np.asarray(rows == columns)[self.seen[6] :]
 
+    @cached_property
+    def centres(self) -> Floats:
+        """Row by row, how the prior regresses a column on those before it."""
+        weights, _, _, _, m, scale, _, _ = self.prior
+        D, fixed = len(self.seen[0]), self.seen[6]
+        out = np.zeros((D, D))
+        for i in range(m.size):
+            beside = np.linalg.solve(scale[:i, :i], scale[:i, i])
+            out[fixed + i, fixed : fixed + i] = beside
+            if fixed:
+                out[fixed + i, 0] = m[i] - beside @ m[:i]
+        out[D - 1, : weights.size] = weights
+        return out
+
     @property
     def _freedom(self) -> Floats:
         return np.asarray(self.degrees - np.arange(self.seen[6], len(self.seen[0])), dtype=np.float64)
@@ -182,7 +196,7 @@ def _walk(
     done = 0
     for k, (size, thin) in enumerate(lengths):
         out = np.empty((size, target.seen[0].size + 2))
-        n = walk(rng, x, n, root, target.seen, target.prior, done, how.burn, out, thin)
+        n = walk(rng, x, n, root, target.seen, target.prior, target.centres, done, how.burn, out, thin)
         done += size * thin
         if k:
             yield out

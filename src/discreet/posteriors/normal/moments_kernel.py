@@ -147,6 +147,24 @@ def log_targets(rows: Floats, n: float, seen: Seen, prior: Prior) -> Floats:
 
 
 @kernel
+def stretched_row(T: Floats, i: int, factor: float, centres: Floats, seen: Seen, x: Floats) -> None:
+    """Fill x with the coordinates of T after row i went `factor` times as far from where the prior has it."""
+    start, fixed, D, place = seen[5], seen[6], T.shape[0], 0
+    B = T.copy()
+    for j in range(i + 1):
+        centre = np.sum(centres[i, :i] * T[:i, j])
+        B[i, j] = centre + factor * (T[i, j] - centre)
+    for r in range(D):
+        for j in range(r + 1):
+            for k in range(j, r):
+                B[r, j] -= start[r, k] * B[k, j]
+            B[r, j] /= start[r, r]
+            if r >= fixed:
+                x[place] = B[r, j] if j < r else math.log(B[r, j])
+                place += 1
+
+
+@kernel
 def walk(
     rng: np.random.Generator,
     x: Floats,
@@ -154,6 +172,7 @@ def walk(
     root: Floats,
     seen: Seen,
     prior: Prior,
+    centres: Floats,
     done: int,
     adapt: int,
     out: Floats,
@@ -161,10 +180,12 @@ def walk(
 ) -> int:
     """Run len(out)·thin Metropolis steps from (x, n), adapting `root` until step `adapt`; return n.
 
+    After each a row of T is stretched about its prior: where the prior is vague and the noise wide, a mean
+    and its deviation go up and down together over many decades, and steps of one shape do not.
     A row of `out` holds T, row by row, then n and the log target.
     """
     D = seen[5].shape[0]
-    T, T2 = np.zeros((D, D)), np.zeros((D, D))
+    T, T2, other = np.zeros((D, D)), np.zeros((D, D)), np.empty(x.size)
     private = seen[4] > 0.0
     now = log_target(x, n, seen, prior, T)
     for t in range(len(out) * thin):
@@ -179,6 +200,12 @@ def walk(
             T[:] = T2
         if done + t < adapt:
             stretch(root, noise, (accept - TARGET) * min(FASTEST, root.shape[0] * (done + t + 1.0) ** -0.6))
+        i, change = rng.integers(seen[6], D), math.exp(rng.uniform(-6.0, 1.5)) * rng.standard_normal()
+        stretched_row(T, i, math.exp(change), centres, seen, other)
+        then = log_target(other, n, seen, prior, T2)
+        if then > -np.inf and math.log(1.0 - rng.random()) < then - now + i * change:
+            x[:], now = other, then
+            T[:] = T2
         if (t + 1) % thin == 0:
             row = out[t // thin]
             row[: D * D] = T.ravel()
