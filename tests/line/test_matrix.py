@@ -6,6 +6,7 @@ import json
 import pytest
 
 from discreet.audit.registry import CASES
+from discreet.catalogue import FAMILY, ROWS, names
 from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
 from discreet.mechanisms.posterior.draw import PosteriorDraws
@@ -53,6 +54,11 @@ CASES_HERE = [
 def covered(model, mechanism, relation):
     if getattr(model, "grid", 1) != 1 and model.name == "beta_bernoulli" and relation is ADD_REMOVE:
         return mechanism in {"noisy_statistics", "one_posterior_sample"}
+    known = {name for name, _ in COVERED} | {name for name in names(FAMILY) if "direct" in ROWS[name].cannot}
+    if model.name not in known:  # its row says it, of records that are replaced
+        return mechanism not in ROWS[model.name].cannot and (
+            mechanism == "noisy_statistics" or relation is SUBSTITUTE
+        )
     return mechanism == "noisy_statistics" or mechanism in COVERED.get((model.name, relation), set())
 
 
