@@ -10,13 +10,13 @@ from discreet.posteriors.counts.naive_bayes import exact
 SCHEMA = {"y": dc.Categories(["a", "b", "c"], unknown="c"), "x": dc.Binary(true=1)}
 
 
-def read(classes: str, epsilon: float, path: object) -> object:
+def read(classes: str, epsilon: float, path: object, reading: str = "noise_aware") -> object:
     table = dc.Table.open({"y": list(classes), "x": [i % 2 for i in range(len(classes))]}, schema=SCHEMA)
     ledger = dc.Ledger.open(f"{path}/budget.db", budget=dc.PureDP(epsilon))
     target = dc.PureDP(epsilon)
-    return dc.privatise(
-        table, NaiveBayes("y", ("x",)), target=target, ledger=ledger, source=dc.SeededSource(1)
-    ).posterior
+    model = NaiveBayes("y", ("x",))
+    release = dc.privatise(table, model, target=target, ledger=ledger, source=dc.SeededSource(1))
+    return release.read(reading=reading)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,11 @@ def test_classes_that_may_be_empty_are_named_in_cautions(classes, epsilon, absen
 def test_noise_that_hides_every_class_is_said(tmp_path):
     # scale 200 a cell, 60 records a class: all three rows stand out by chance with probability below 1e-3
     assert read("abc" * 60, 0.01, tmp_path).cautions
+
+
+def test_the_naive_reading_names_them_too(tmp_path):
+    said = read("ab" * 90, 1000, tmp_path, "naive").cautions
+    assert "1 of 3 rows" in " ".join(said)
 
 
 def test_exact_counts_have_nothing_to_caution_of():

@@ -244,6 +244,22 @@ def test_an_oracle_of_other_weights_is_told_from_theirs():
     assert compared(s, z, theta, oracle(s))[0] > 0.2
 
 
+def strange(seed, **world):
+    """What a short reading says of a release that noise does not explain"""
+    s = setting(seed, **world)
+    found = fit(s.cells, s.model, chains=2, sweeps=200, burn=200, source=SeededSource(1))
+    return s, any("deviations from what this posterior" in said for said in found.cautions)
+
+
+def test_releases_that_noise_does_not_explain_are_called_so():
+    """A count more than 25 scales below 0 is one; the same settings as the model has them say nothing."""
+    odd = [strange(seed, impossible=True) for seed in range(10, 22)]
+    below = np.array([(s.y / s.scale).min() < -25 for s, _ in odd])
+    assert below.sum() >= 6
+    assert all(said for (_, said), far in zip(odd, below, strict=True) if far)
+    assert not any(strange(seed, impossible=False)[1] for seed in range(10, 22))
+
+
 # ── counts as they are: any n ───────────────────────────────────────────────────────────────────────
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -208,7 +208,8 @@ def naive(cells: NoisyCells, model: NaiveBayes, draws: int = 1) -> NaiveBayesPos
     """max(Ĉ, 0) read as if it were C, as is common; its intervals under-cover where noise matters."""
     del draws
     counts = {name: np.maximum(table, 0.0) for name, table in cells.tables().items()}
-    return _closed(refitted(model, cells), "naive", counts, cells.n)
+    found = _closed(refitted(model, cells), "naive", counts, cells.n)
+    return replace(found, notes=rows_near_empty(cells))
 
 
 def exact(model: NaiveBayes, counts: ArrayLike) -> NaiveBayesPosterior:

@@ -40,6 +40,11 @@ class Emissions(ABC):
     def log_density(self, z: NDArray[np.int64]) -> float:
         """Ln p(data, θ, … | z)"""
 
+    def strain(self, z: NDArray[np.int64]) -> float:
+        """How far the noise that is left is from its law, in deviations; 0 where no noise is read."""
+        del z
+        return 0.0
+
     @abstractmethod
     def arrays(self) -> Arrays:
         """All that must be stored for the chain to go on as if never stopped."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.posteriors.cautions import unexplained
 from discreet.posteriors.hidden_markov.chain import StateChain
 from discreet.posteriors.hidden_markov.notes import notes_of
 from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
@@ -54,10 +55,11 @@ def fit(
         kernel, _whole(chains, "chains"), _whole(sweeps, "sweeps", 4), _whole(burn, "burn", 0), keep
     )
     raw = run(data, bound, plan, source or SYSTEM, checkpoint, show=progress)
+    odd = unexplained(float(raw.pop("strain").mean()))
     made = HiddenMarkovPosterior.of(
         model=bound, reading=reading, kernel=kernel, warm_up=burn, missing=data.unread, **raw
     )
-    return replace(made, notes=notes_of(data, made))
+    return replace(made, notes=(*notes_of(data, made), *((odd,) if odd else ())))
 
 
 def _bound(

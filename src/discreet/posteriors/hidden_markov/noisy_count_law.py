@@ -110,20 +110,21 @@ def rate(mu: float, y: float, noise: float) -> float:
     """
     if noise == 0.0 or mu <= 0.0:
         return 0.0 if noise == 0.0 else min(-y / noise if noise > 0 else 0.5 * y * y / noise, 0.0)
-    if noise > 0.0:
-        x = min(max(y, mu * math.exp(-1.0 / noise)), mu * math.exp(min(1.0 / noise, 700.0)))
-        shown = -abs(y - x) / noise
-    else:
-        x = likeliest(mu, y, -noise)
-        shown = 0.5 * (y - x) * (y - x) / noise
+    x = likeliest(mu, y, noise)
+    shown = -abs(y - x) / noise if noise > 0.0 else 0.5 * (y - x) * (y - x) / noise
     poisson = x * (math.log(mu) - math.log(x) + 1.0) - mu if x > 0.0 else -mu
     return poisson + shown
 
 
 @kernel
-def likeliest(mu: float, y: float, variance: float) -> float:
-    """Solve ln x + (x − y)/σ² = ln μ for x: Newton's rule on ln x, from above, where it cannot overshoot"""
-    w = math.log(max(mu, y))
+def likeliest(mu: float, y: float, noise: float) -> float:
+    """Return that x; of Gaussian noise it solves ln x + (x − y)/σ² = ln μ.
+
+    Newton's rule on ln x, from above, where it cannot overshoot.
+    """
+    if noise > 0.0:
+        return min(max(y, mu * math.exp(-1.0 / noise)), mu * math.exp(min(1.0 / noise, 700.0)))
+    w, variance = math.log(max(mu, y)), -noise
     for _ in range(NEWTON):
         x = math.exp(w)
         step = (w + (x - y) / variance - math.log(mu)) / (1.0 + x / variance)
@@ -131,6 +132,25 @@ def likeliest(mu: float, y: float, variance: float) -> float:
         if abs(step) < 1e-12:
             break
     return math.exp(w)
+
+
+@kernel
+def noise_left(
+    rows: NDArray[np.int32], log_rate: Floats, root_theta: Floats, z: Integers, ends: Floats
+) -> tuple[float, int, float]:
+    """Σ|e|/b or Σe²/σ² of the noise that the likeliest counts leave, of how many numbers, and the power"""
+    total, size, power = 0.0, 0, 1.0
+    for c in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            y, noise = ends[rows[c, j], 0], ends[rows[c, j], 3]
+            if noise == 0.0:
+                continue
+            mu = max(math.exp(log_rate[c]) * root_theta[z[c], j] ** 2, TINY)
+            e = y - likeliest(mu, y, noise)
+            power = 1.0 if noise > 0.0 else 2.0
+            total += abs(e) / noise if noise > 0.0 else -e * e / noise
+            size += 1
+    return total, size, power
 
 
 @kernel

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from scipy.special import gammaln
 
+from discreet.posteriors.cautions import strayed
 from discreet.posteriors.hidden_markov.chain import Emissions
 from discreet.posteriors.hidden_markov.kernels.noisy_moves import (
     WANTED,
@@ -18,7 +19,12 @@ from discreet.posteriors.hidden_markov.kernels.noisy_moves import (
     rate_moves,
 )
 from discreet.posteriors.hidden_markov.kernels.scores import TINY
-from discreet.posteriors.hidden_markov.noisy_count_law import NoiseTable, noise_table, noisy_scores
+from discreet.posteriors.hidden_markov.noisy_count_law import (
+    NoiseTable,
+    noise_left,
+    noise_table,
+    noisy_scores,
+)
 from discreet.posteriors.hidden_markov.readings import records_of
 from discreet.posteriors.noise_law import NoiseLaw
 
@@ -214,6 +220,10 @@ class NoisyEmissions(Emissions):
         shape, scale = self.data.prior or FLAT
         mean = -(shape + 1) * np.log(self.mean[0]) - scale / self.mean[0]
         return float(self.now.sum() + sizes.sum() + constant + (beta - 1) * self.log_theta.sum() + mean)
+
+    def strain(self, z: NDArray[np.int64]) -> float:
+        left = noise_left(self.data.rows, self.log_rate, self.root_theta, z, self.data.table.ends)
+        return strayed(np.array(left[0]), *left[1:])
 
     def arrays(self) -> Arrays:
         names = ("log_theta", "root_theta", "log_rate", "rate_widths", "theta_widths", "age", "mean")

@@ -62,7 +62,7 @@ def run(
     *,
     show: bool,
 ) -> Arrays:
-    """All chains' draws: z, theta, transitions and log_joint, as the posterior wants them."""
+    """All chains' draws: z, theta, transitions and log_joint, as the posterior wants them, and strain."""
     seeds = source.words(4 * plan.chains).reshape(plan.chains, 4)
     book = SweepCheckpoint.open(checkpoint, _fingerprint(data, model, plan), seeds)
     cells = data.start_counts
@@ -89,6 +89,7 @@ def _empty(model: HiddenMarkov, plan: SweepPlan, cells: int) -> Arrays:
         "theta": np.zeros((plan.kept, k, model.offsets[-1])),
         "transitions": np.zeros((plan.kept, k + 1, k)),
         "log_joint": np.zeros(plan.total),
+        "strain": np.zeros(plan.kept),
     }
 
 
@@ -149,13 +150,16 @@ def _record(after: int, plan: SweepPlan, chain: StateChain, draws: Arrays) -> No
         draws["z"][index - 1] = chain.z
         draws["theta"][index - 1] = np.exp(chain.emissions.log_theta)
         draws["transitions"][index - 1] = chain.transitions()
+        draws["strain"][index - 1] = chain.emissions.strain(chain.z)
 
 
 def _fingerprint(data: Data, model: HiddenMarkov, plan: SweepPlan) -> str:
     """Of all that decides the draws but the seeds: the counts that are read, how, and for how long"""
     digest = hashlib.sha256(np.ascontiguousarray(data.start_counts).tobytes())
     digest.update(data.unread.tobytes())
-    digest.update(json.dumps([repr(model), list(model.sizes), asdict(plan), data.believed]).encode())
+    digest.update(
+        json.dumps([repr(model), list(model.sizes), asdict(plan), data.believed, "strain"]).encode()
+    )
     return digest.hexdigest()
 
 
