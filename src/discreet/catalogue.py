@@ -56,7 +56,7 @@ class Example:
 @final
 @dataclass(frozen=True)
 class ModelRow:
-    """What exists for one model, and where; `cannot` says what does not exist, in words users are shown."""
+    """What exists for one model, and where; `refused` and `pair` say what does not."""
 
     name: str
     kind: str  # FAMILY, COUNTS or REGRESSION
@@ -74,13 +74,20 @@ class ModelRow:
     planned_too: tuple[str, ...] = ()  # mechanisms that plans compare although privatise does not offer them
     audit: str = ""  # how the audit cases of one posterior draw call the family
     unaudited: tuple[str, ...] = ()  # mechanisms without such a case
-    cannot: Mapping[str, str] = field(default_factory=dict)
+    pair: bool = True  # of a family: a worst neighbouring pair of posteriors is proved
+    refused: Mapping[str, str] = field(default_factory=dict)  # mechanism, as typed → why
 
     @property
     def mechanisms(self) -> dict[str, str]:
         """Map the names users type to registry names, default first."""
         found: dict[str, str] = resolve("mechanisms.registry:offered_to")(self.kind)
         return found
+
+    @property
+    def cannot(self) -> dict[str, str]:
+        """Map what users may type in vain to the reason, in the words that they are shown."""
+        drawn = () if self.pair else resolve("mechanisms.registry:single_draws")()
+        return {**dict.fromkeys(drawn, f"{NO_PAIR} {self.model.partition(':')[2]}"), **self.refused}
 
     def load(self, what: str, key: str | None = None) -> Any:  # noqa: ANN401 - a class or a function
         """Return the class or function that a field of the row names, or None where it names none."""
@@ -164,12 +171,6 @@ NO_TRUNCATION = "OnePosteriorSample truncates Beta and Dirichlet posteriors, not
 NO_NETWORK = "OneNetworkSample draws tables of a BayesianNetwork, not of"
 
 
-def _undrawn(model: str) -> dict[str, str]:
-    """Return the reasons of a family without a proved worst pair."""
-    drawn = dict.fromkeys(("direct", "diffused", "concentrated"), f"{NO_PAIR} {model}")
-    return {**drawn, "one_posterior_sample": f"{NO_TRUNCATION} {model}"}
-
-
 # ── the rows ────────────────────────────────────────────────────────────────────────────────────────
 _ROWS = (
     _family(
@@ -213,7 +214,7 @@ _ROWS = (
         subject="geometric",
         predictive="geometric_counts",
         audit="geometric",
-        cannot={"one_posterior_sample": f"{NO_TRUNCATION} BetaGeometric"},
+        refused={"one_posterior_sample": f"{NO_TRUNCATION} BetaGeometric"},
     ),
     _family(
         "dirichlet_categorical",
@@ -251,7 +252,7 @@ _ROWS = (
         subject="items",
         predictive="categories",
         audit="dirichlet",
-        cannot=dict.fromkeys(("direct", "diffused", "concentrated"), f"{NO_PAIR} DirichletMultinomial"),
+        pair=False,
     ),
     _family(
         "gamma_poisson",
@@ -264,7 +265,7 @@ _ROWS = (
         subject="poisson",
         predictive="poisson_counts",
         audit="gamma_poisson",
-        cannot={"one_posterior_sample": f"{NO_TRUNCATION} GammaPoisson"},
+        refused={"one_posterior_sample": f"{NO_TRUNCATION} GammaPoisson"},
     ),
     _family(
         "gamma_exponential",
@@ -282,7 +283,7 @@ _ROWS = (
         subject="exponential",
         predictive="waiting_density",
         audit="gamma_exponential",
-        cannot={"one_posterior_sample": f"{NO_TRUNCATION} GammaExponential"},
+        refused={"one_posterior_sample": f"{NO_TRUNCATION} GammaExponential"},
     ),
     _family(
         "normal_mean",
@@ -300,7 +301,7 @@ _ROWS = (
         subject="average",
         predictive="normal_density",
         audit="normal_mean",
-        cannot={"one_posterior_sample": f"{NO_TRUNCATION} NormalMean"},
+        refused={"one_posterior_sample": f"{NO_TRUNCATION} NormalMean"},
     ),
     _family(
         "normal_inverse_gamma",
@@ -319,7 +320,8 @@ _ROWS = (
         simulator="planning.records:spread_measurements",
         subject="mean_and_variance",
         predictive="student_density",
-        cannot=_undrawn("NormalInverseGamma"),
+        pair=False,
+        refused={"one_posterior_sample": f"{NO_TRUNCATION} NormalInverseGamma"},
     ),
     _family(
         "normal_inverse_wishart",
@@ -338,7 +340,8 @@ _ROWS = (
         simulator="planning.records:vectors",
         subject="means_and_covariances",
         predictive="each_column",
-        cannot=_undrawn("NormalInverseWishart"),
+        pair=False,
+        refused={"one_posterior_sample": f"{NO_TRUNCATION} NormalInverseWishart"},
     ),
     _family(
         "bayesian_linear_regression",
@@ -358,7 +361,8 @@ _ROWS = (
         subject="weights",
         predictive="given_features",
         planned_too=("adassp",),
-        cannot=_undrawn("BayesianLinearRegression"),
+        pair=False,
+        refused={"one_posterior_sample": f"{NO_TRUNCATION} BayesianLinearRegression"},
     ),
     _counts(
         "naive_bayes",
@@ -372,7 +376,7 @@ _ROWS = (
                 ((0, "u", "v"), (1, "v", "v"), (1, "v", "u"), (0, "u", "u")),
             ),
         ),
-        cannot={"one_network_sample": f"{NO_NETWORK} NaiveBayes"},
+        refused={"one_network_sample": f"{NO_NETWORK} NaiveBayes"},
     ),
     _counts(
         "bayesian_network",
@@ -400,7 +404,7 @@ _ROWS = (
                 (("u", "u"), ("v", "v"), ("u", "u"), ("v", "u")),
             ),
         ),
-        cannot={"one_network_sample": f"{NO_NETWORK} Mixture"},
+        refused={"one_network_sample": f"{NO_NETWORK} Mixture"},
     ),
     _counts(
         "hidden_markov",
@@ -422,7 +426,7 @@ _ROWS = (
                 (("N", 1, "u"), ("N", 2, "v"), ("N", 3, "v"), ("S", 1, "u"), ("S", 2, "u"), ("S", 3, "v")),
             ),
         ),
-        cannot={"one_network_sample": f"{NO_NETWORK} HiddenMarkov"},
+        refused={"one_network_sample": f"{NO_NETWORK} HiddenMarkov"},
     ),
     _regression(
         "bayesian_logistic_regression",
@@ -451,7 +455,7 @@ _ROWS = (
                 ((0.5, 3), (-0.5, 0), (1, 4), (-1, 1)),
             ),
         ),
-        cannot={"polynomial_statistics": "polynomial statistics know the logistic loss"},
+        refused={"polynomial_statistics": "polynomial statistics know the logistic loss"},
     ),
 )
 ROWS: dict[str, ModelRow] = {row.name: row for row in _ROWS}

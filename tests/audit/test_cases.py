@@ -29,7 +29,7 @@ ROUNDING = 1e-9  # of scipy.special and of quadrature; the claims themselves are
 
 # Claimed δ over exact δ of the audited pair at the case's ε: 1 where the claim is that pair's own profile.
 EXACT = 1 + 1e-6
-SIDE = 1.7  # of a Beta of which one shape moves: its profile is bounded by that of the gammas behind it
+SIDE = 2.5  # of a Beta of which one shape moves: its profile is bounded by that of the gammas behind it
 
 
 def one_sided(family):
@@ -75,6 +75,8 @@ PROFILE_FACTOR = {
     "annealed_importance": 1.2,
     **{f"{kind}/{f}": SIDE if one_sided(f) else EXACT for kind in DRAWS for f in FAMILIES},
     "direct/geometric": 1.4,
+    "diffused/geometric": 1.7,
+    "concentrated/geometric": 1.7,
 }
 # Least pure ε of the audited pair over the claimed one.
 PURE_SHARE = {

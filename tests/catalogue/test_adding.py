@@ -100,7 +100,34 @@ def test_the_family_is_not_there_before():
     assert "beta_negative_binomial" not in discreet.families.FAMILIES
 
 
-# ── its posterior, by brute force ───────────────────────────────────────────────────────────────────
+# ── a mechanism ──────────────────────────────────────────────────────────────────────────────────────
+@pytest.fixture(scope="module")
+def with_the_mechanism(tmp_path_factory):
+    return copied(
+        tmp_path_factory.mktemp("mechanism"),
+        file="balanced.py",
+        folder="mechanisms/posterior",
+        row=row_for("balanced"),
+        table="mechanisms/registry.py",
+        before="}\n_NAME = ",
+    )
+
+
+def test_a_mechanism_of_one_file_and_one_row_walks_the_whole_line_and_is_audited(with_the_mechanism):
+    """With every family that has a pair, or refused; planned; fitted by the command; its twin is caught."""
+    passed = hold(
+        with_the_mechanism,
+        "balanced or (every and (registered or twin or case)) or stated"
+        " or (plan_compares and (beta_bernoulli or normal_inverse_gamma))",
+        "tests/catalogue/test_walk.py",
+        "tests/mechanisms/test_registry.py",
+        "tests/audit",
+        "tests/line/test_matrix.py",
+    )
+    assert passed > 90
+
+
+# ── the family's posterior, by brute force ────────────────────────────────────────────────────────────
 def example(file):
     spec = importlib.util.spec_from_file_location(Path(file).stem, EXAMPLES / file)
     module = importlib.util.module_from_spec(spec)

@@ -13,6 +13,7 @@ from discreet.audit.registry import CASES
 from discreet.catalogue import ROWS, resolve
 from discreet.cli import app
 from discreet.cli.typed.job import Job, any_model_of
+from discreet.mechanisms.registry import single_draws
 from discreet.report import report
 
 COPIES = 10  # of the example's records
@@ -172,8 +173,20 @@ def audited(case):
     return empirical(CASES[case](), dc.SeededSource(3), runs=1000).refuted
 
 
+@pytest.mark.parametrize("typed", single_draws())
+def test_the_command_fits_by_every_posterior_draw(tmp_path, monkeypatch, typed):
+    target = "approx:2000,1e-2" if typed == "direct" else "approx:4,1e-6"
+    walk_by_command(tmp_path, monkeypatch, "beta_bernoulli", mechanism=typed, target=target)
+    assert dc.Release.load("out").mechanism == typed
+
+
 @every_row
 def test_the_command_plans_fits_and_verifies(tmp_path, monkeypatch, name):
+    walk_by_command(tmp_path, monkeypatch, name)
+    assert dc.Release.load("out").model.name == name
+
+
+def walk_by_command(tmp_path, monkeypatch, name, **asked):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     row, example = ROWS[name], ROWS[name].examples[0]
@@ -188,20 +201,20 @@ def test_the_command_plans_fits_and_verifies(tmp_path, monkeypatch, name):
         "out": "out",
         "seed": 1,
         **({"column": list(example.columns)} if row.kind == "family" else {}),
+        **asked,
     }
     (tmp_path / "schema.toml").write_text(schema_of(name).to_toml())
     (tmp_path / "job.toml").write_text(toml(job))
     n = str(COPIES * len(example.rows))
     few = () if row.kind == "family" else ("--replicates", "1")
     for command in (
-        ("ledger", "init", "budget.db", "--budget", "approx:100,1e-2"),
+        ("ledger", "init", "budget.db", "--budget", "approx:3000,1e-1"),
         ("plan", "job.toml", "--n", n, *few),
         ("fit", "job.toml"),
         ("ledger", "verify", "budget.db", "--release", "out"),
     ):
         done = CliRunner().invoke(app, list(command))
         assert done.exit_code == 0, (command, done.output, done.exception)
-    assert dc.Release.load("out").model.name == name
 
 
 def toml(job):

@@ -10,7 +10,7 @@ from discreet.catalogue import FAMILY, ROWS, names
 from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
 from discreet.mechanisms.posterior.draw import PosteriorDraws
-from discreet.mechanisms.registry import MECHANISMS, offered_to
+from discreet.mechanisms.registry import MECHANISMS, offered_to, single_draws
 from discreet.privacy import kinds
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
 from discreet.privacy.json import from_json
@@ -25,7 +25,7 @@ OF_FAMILIES = offered_to("family")
 
 OPTIONS = {"one_posterior_sample": {"truncation": 0.05}}
 # (family, relation) → mechanisms with a theorem, beside noisy_statistics, which always has one
-DRAWN = {"direct", "diffused", "concentrated"}
+DRAWN = set(single_draws())
 COVERED = {
     ("beta_bernoulli", SUBSTITUTE): {*DRAWN, "one_posterior_sample"},
     ("beta_bernoulli", ADD_REMOVE): {*DRAWN, "one_posterior_sample"},

@@ -16,6 +16,7 @@ from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_mean import NormalMean
 from discreet.families.registry import EXAMPLES
 from discreet.mechanisms.noise.laplace import Laplace
+from discreet.mechanisms.registry import single_draws
 from discreet.mechanisms.statistics.noisy_statistics import NOISES, NoisyStatistics
 from discreet.planning import Plan, plan, predict
 from discreet.planning.prediction import predicted
@@ -25,9 +26,7 @@ from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCD
 
 SRC = Path(discreet.__file__).parent
 MODEL = BetaBernoulli(6, 12)
-NAMES = {"direct", "diffused", "concentrated", "one_posterior_sample"} | {
-    f"noisy_statistics ({n})" for n in NOISES
-}
+NAMES = {*single_draws(), "one_posterior_sample"} | {f"noisy_statistics ({n})" for n in NOISES}
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +94,7 @@ def test_refusals_carry_the_mechanism_s_own_reason():
     found = plan(MODEL, 100, PureDP(0.5), truth=0.3)
     reasons = {r.name: r.reason for r in found.refused}
     assert set(reasons) == {
-        "direct",
-        "diffused",
-        "concentrated",
+        *single_draws(),
         "noisy_statistics (gaussian)",
         "noisy_statistics (discrete_gaussian)",
     }

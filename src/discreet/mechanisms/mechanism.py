@@ -25,6 +25,11 @@ class Mechanism(ABC):
     def guarantee(self) -> Guarantee:
         """What ONE call of release promises; q calls cost q-fold composition."""
 
+    @property
+    def knob(self) -> tuple[str, float]:
+        """The letter of what calibration turns and its setting; weight 1 where there is nothing to turn."""
+        return "r", 1.0
+
     @abstractmethod
     def release(self, value: Any, source: Source | None = None) -> Any:  # noqa: ANN401 - each mechanism's own
         """Draw one release; the system source by default."""

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from discreet.catalogue import COUNTS, FAMILY, REGRESSION, Registry
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.mechanisms.mechanism import Mechanism
+
+
+class OneDraw(NamedTuple):
+    """Of a posterior draw: knobs at which it is audited, and what then multiplies the prior and a record."""
+
+    knobs: Mapping[str, float]
+    prior: float = 1
+    record: float = 1
 
 
 class MechanismRow(NamedTuple):
@@ -16,9 +26,8 @@ class MechanismRow(NamedTuple):
     home: str
     offered_to: str = ""  # a kind of model: a family, a model of counts or a regression
     typed: str = ""  # what users type, where that is not its own name
-    audit: str = (
-        ""  # of a posterior draw: (n) → how to build it for an audit, what it does to prior and record
-    )
+    draw: OneDraw | None = None  # of a family's posterior, wherever a worst pair is proved
+    relations: tuple[str, ...] = ()  # that have an audit case of their own
 
 
 # The first that is offered to a kind of model is its default.
@@ -50,18 +59,26 @@ _ROWS = {
     "noisy_projected_sgd": MechanismRow("sgd.noisy_projected_sgd:NoisyProjectedSGD"),
     "adassp": MechanismRow("regression.adassp:AdaSSP"),
     "regression_draws": MechanismRow("regression.draws:RegressionDraws"),
-    "noisy_statistics": MechanismRow("statistics.noisy_statistics:NoisyStatistics", FAMILY),
-    "direct": MechanismRow("posterior.direct:DirectPosterior", FAMILY),
-    "diffused": MechanismRow("posterior.diffused:DiffusedPosterior", FAMILY),
-    "concentrated": MechanismRow("posterior.concentrated:ConcentratedPosterior", FAMILY),
+    "noisy_statistics": MechanismRow(
+        "statistics.noisy_statistics:NoisyStatistics", FAMILY, relations=("add_remove",)
+    ),
+    "direct": MechanismRow(
+        "posterior.direct:DirectPosterior", FAMILY, draw=OneDraw({}), relations=("add_remove",)
+    ),
+    "diffused": MechanismRow(
+        "posterior.diffused:DiffusedPosterior", FAMILY, draw=OneDraw({"r": 0.5}, record=0.5)
+    ),
+    "concentrated": MechanismRow(
+        "posterior.concentrated:ConcentratedPosterior", FAMILY, draw=OneDraw({"m": 0.5}, prior=2)
+    ),
     "one_posterior_sample": MechanismRow("posterior.one_posterior_sample:OnePosteriorSample", FAMILY),
-    "noisy_counts": MechanismRow("statistics.noisy_counts:NoisyCounts", COUNTS),
+    "noisy_counts": MechanismRow("statistics.noisy_counts:NoisyCounts", COUNTS, relations=("add_remove",)),
     "one_network_sample": MechanismRow("posterior.network_sample:OneNetworkSample", COUNTS),
     "objective_perturbation": MechanismRow(
-        "regression.objective_perturbation:ObjectivePerturbation", REGRESSION
+        "regression.objective_perturbation:ObjectivePerturbation", REGRESSION, relations=("substitute",)
     ),
     "polynomial_statistics": MechanismRow(
-        "regression.polynomial_statistics:PolynomialStatistics", REGRESSION
+        "regression.polynomial_statistics:PolynomialStatistics", REGRESSION, relations=("substitute",)
     ),
     "tuned_regression": MechanismRow("regression.draws:TunedRegression", REGRESSION, "tuned"),
     "diffused_regression": MechanismRow("regression.draws:DiffusedRegression", REGRESSION, "diffused"),
@@ -85,9 +102,14 @@ def offered_to(kind: str) -> dict[str, str]:
     return {row.typed or name: name for name, row in _ROWS.items() if row.offered_to == kind}
 
 
-def audited() -> dict[str, str]:
-    """Map the posterior draws that say themselves how to audit them to where they say it."""
-    return {name: f"mechanisms.{row.audit}" for name, row in _ROWS.items() if row.audit}
+def single_draws() -> dict[str, OneDraw]:
+    """Map the mechanisms that draw once from a family's posterior to how they are audited."""
+    return {name: row.draw for name, row in _ROWS.items() if row.draw is not None}
+
+
+def has_own_case(name: str, relation: str) -> bool:
+    """Whether an audit attacks the mechanism under this relation in particular."""
+    return name in _ROWS and relation in _ROWS[name].relations
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a class, by its own name

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.catalogue import FAMILY
 from discreet.mechanisms.public_data import even_batch, public_records_needed
-from discreet.mechanisms.registry import MECHANISMS
+from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.numerics.search import bisect, integers, least_count, ratios
 from discreet.planning.predicted_release import predict_release, without_privacy
 from discreet.planning.prediction import checked_level, chosen_coordinates, honest_width
@@ -202,9 +203,7 @@ def _calibrated(
     name: str, model: Family, n: int | None, target: Guarantee, options: dict[str, Any]
 ) -> Mechanism:
     calibrate: Callable[..., Mechanism] | None = getattr(MECHANISMS[name], "calibrate", None)
-    if calibrate is None or name not in PLANNED:
-        raise ValueError(f"{name!r} releases no posterior; plan with one of {', '.join(PLANNED)}")
+    known = offered_to(FAMILY)
+    if calibrate is None or name not in known:
+        raise ValueError(f"{name!r} releases no posterior; plan with one of {', '.join(known)}")
     return calibrate(model, n=n, target=target, **options)
-
-
-PLANNED = ("direct", "diffused", "concentrated", "one_posterior_sample", "noisy_statistics")

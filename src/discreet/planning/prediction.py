@@ -11,12 +11,8 @@ import numpy as np
 
 from discreet.families.laws.linear_regression import RegressionLaw
 from discreet.families.laws.matrices import unpack
-from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
-from discreet.mechanisms.posterior.diffused import DiffusedPosterior
 from discreet.mechanisms.posterior.draw import PosteriorDraw
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
-from discreet.mechanisms.regression.adassp import AdaSSP
-from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.numerics.search import each_bisected
 from discreet.planning.noise_aware import affordable, noise_aware
 from discreet.planning.predicted_release import PredictedRelease, predict_release, without_privacy
@@ -118,7 +114,7 @@ def predicted(
     return Prediction(
         mechanism,
         label(mechanism),
-        *knob(mechanism),
+        *(("r", 1.0) if mechanism is None else mechanism.knob),
         error=float(np.sqrt(square.mean())),
         absolute=float(_mean(out, out.point.absolute(out.theta))[chosen].mean()),
         width=width,
@@ -214,37 +210,6 @@ def label(mechanism: Mechanism | None) -> str:
         return "posterior, not private"
     noise = getattr(mechanism, "noise", None)
     return mechanism.name if noise is None else f"{mechanism.name} ({noise})"
-
-
-@singledispatch
-def knob(_mechanism: object) -> tuple[str, float]:
-    """Return the knob's letter and its setting; weight 1 where there is none."""
-    return "r", 1.0
-
-
-@knob.register(DiffusedPosterior)
-def _knob_diffused_posterior(mechanism: DiffusedPosterior) -> tuple[str, float]:
-    return "r", float(mechanism.r)
-
-
-@knob.register(ConcentratedPosterior)
-def _knob_concentrated_posterior(mechanism: ConcentratedPosterior) -> tuple[str, float]:
-    return "m", float(mechanism.m)
-
-
-@knob.register(OnePosteriorSample)
-def _knob_one_posterior_sample(mechanism: OnePosteriorSample) -> tuple[str, float]:
-    return "T", float(mechanism.temperature)
-
-
-@knob.register(NoisyStatistics)
-def _knob_noisy_statistics(mechanism: NoisyStatistics) -> tuple[str, float]:
-    return "scale", float(mechanism.scale)
-
-
-@knob.register(AdaSSP)
-def _knob_ada_ssp(mechanism: AdaSSP) -> tuple[str, float]:
-    return "scale", float(mechanism.scales[1])
 
 
 @singledispatch

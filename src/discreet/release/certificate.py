@@ -8,7 +8,8 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from discreet.catalogue import ROWS
+from discreet.catalogue import COUNTS, REGRESSION, ROWS
+from discreet.mechanisms.registry import has_own_case
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.privacy.json import to_json
@@ -245,30 +246,12 @@ def _model_generalized_linear(model: GeneralizedLinear) -> str:
 
 def audits(release: Release) -> list[str]:
     """Name the audit cases that attack this mechanism; `discreet audit` runs them."""
-    further = _FURTHER.get((release.mechanism, release.relation.value), [])
-    if release.mechanism in _OWN:
-        return [release.mechanism, *further]
-    named = dict(release.parameters)
-    row = ROWS.get(release.model.name)
-    detail = str(named["noise"]) if "noise" in named else "" if row is None else row.audit
-    unaudited = row is not None and release.mechanism in row.unaudited
-    return ([f"{release.mechanism}/{detail}"] if detail and not unaudited else []) + further
-
-
-_OWN = {  # their case bears their name
-    "one_network_sample",
-    "direct_regression",
-    "diffused_regression",
-    "concentrated_regression",
-    "tuned_regression",
-    "one_regression_sample",
-    "objective_perturbation",
-    "polynomial_statistics",
-}
-_FURTHER = {
-    ("direct", "add_remove"): ["direct/add_remove"],
-    ("noisy_statistics", "add_remove"): ["noisy_statistics/add_remove"],
-    ("noisy_counts", "add_remove"): ["noisy_counts/add_remove"],
-    ("objective_perturbation", "substitute"): ["objective_perturbation/substitute"],
-    ("polynomial_statistics", "substitute"): ["polynomial_statistics/substitute"],
-}
+    name, relation = release.mechanism, release.relation.value
+    further = [f"{name}/{relation}"] if has_own_case(name, relation) else []
+    row, noise = ROWS.get(release.model.name), dict(release.parameters).get("noise")
+    if row is None or name in row.unaudited:
+        return further
+    if row.kind == REGRESSION or (row.kind == COUNTS and noise is None):
+        return [name, *further]
+    detail = row.audit if noise is None else noise
+    return ([f"{name}/{detail}"] if detail else []) + further

@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit import posterior_pairs as pairs
 from discreet.audit.case import Case, Cases
-from discreet.catalogue import ROWS, resolve
+from discreet.catalogue import ROWS
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.beta_binomial import BetaBinomial
 from discreet.families.beta_geometric import BetaGeometric
@@ -22,12 +22,11 @@ from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.laws.beta import BetaLaw
 from discreet.families.laws.gamma import GammaLaw
 from discreet.families.normal_mean import NormalMean
-from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior
 from discreet.mechanisms.posterior.direct import DirectPosterior
 from discreet.mechanisms.posterior.draw import PosteriorDraw, simulate
 from discreet.mechanisms.posterior.statistical_query import GRID, StatisticalQuery, query_model
-from discreet.mechanisms.registry import audited
+from discreet.mechanisms.registry import MECHANISMS, single_draws
 from discreet.privacy.guarantee import ADD_REMOVE
 
 if TYPE_CHECKING:
@@ -141,11 +140,9 @@ def posterior_case(
 
 
 # Each mechanism over a family: what the prior is multiplied by, and what a record weighs.
-DRAWS: dict[str, tuple[Callable[[Family], PosteriorDraw], float, float]] = {
-    "direct": (lambda model: DirectPosterior(model, n=N), 1, 1),
-    "diffused": (lambda model: DiffusedPosterior(model, n=N, r=HALF), 1, 0.5),
-    "concentrated": (lambda model: ConcentratedPosterior(model, n=N, m=HALF), 2, 1),
-    **{name: resolve(home)(N) for name, home in audited().items()},
+DRAWS: dict[str, tuple[Callable[..., PosteriorDraw], float, float]] = {
+    name: (partial(cast("Any", MECHANISMS[name]), n=N, **draw.knobs), draw.prior, draw.record)
+    for name, draw in single_draws().items()
 }
 
 

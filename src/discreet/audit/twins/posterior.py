@@ -14,13 +14,12 @@ from discreet.audit import exact_profiles as profiles
 from discreet.audit import posterior_pairs as pairs
 from discreet.audit.case import Case
 from discreet.audit.cases.noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved
-from discreet.audit.cases.posterior import FAMILIES, HALF, N, posterior_case
+from discreet.audit.cases.posterior import DRAWS, FAMILIES, HALF, N, posterior_case
 from discreet.audit.cases.statistics import TRUNCATION, exchanged, noisy, sampled
 from discreet.audit.twins.twin import EXACT_ONLY, Twins
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.mechanisms.noise.laplace import DiscreteLaplace
-from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior
 from discreet.mechanisms.posterior.direct import DirectPosterior
 from discreet.mechanisms.posterior.draw import simulate
@@ -60,22 +59,19 @@ def corollary_16() -> Case:
     return replace(honest, claim=guarantee_of(printed, SUBSTITUTE))
 
 
-@twin("diffused/full_weight", "records weighed 1 for r")
-def record_counted_twice() -> Case:
-    """Claim r = ½ and weigh records 1."""
-    model, neighbours = FAMILIES["beta"]
-    claim = DiffusedPosterior(model, n=N, r=HALF).guarantee
+def knob_forgotten(kind: str, family: str = "beta") -> Case:
+    """Claim what the knob buys and draw without it."""
+    model, neighbours = FAMILIES[family]
     broken = posterior_case(DirectPosterior(model, n=N), neighbours(1, 1))
-    return replace(broken, claim=claim)
+    return replace(broken, claim=DRAWS[kind][0](model).guarantee)
 
 
-@twin("concentrated/prior_as_is", "prior not divided by m")
-def prior_not_concentrated() -> Case:
-    """Claim m = ½ and leave the prior as it is."""
-    model, neighbours = FAMILIES["dirichlet"]
-    claim = ConcentratedPosterior(model, n=N, m=HALF).guarantee
-    broken = posterior_case(DirectPosterior(model, n=N), neighbours(1, 1))
-    return replace(broken, claim=claim)
+twin("diffused/full_weight", "records weighed 1 for r")(partial(knob_forgotten, "diffused"))
+twin("concentrated/prior_as_is", "prior not divided by m")(
+    partial(knob_forgotten, "concentrated", "dirichlet")
+)
+for kind in DRAWS.keys() - {"direct", "diffused", "concentrated"}:
+    twin(f"{kind}/knob_forgotten", "drawn without its knob")(partial(knob_forgotten, kind))
 
 
 @twin("posterior_draws/price_of_one", "four draws for the price of one")

@@ -46,6 +46,10 @@ class ConcentratedPosterior(PosteriorDraw):
     def weight(self) -> Fraction:
         return Fraction(1)
 
+    @property
+    def knob(self) -> tuple[str, float]:
+        return "m", float(self.m)
+
     @cached_property
     def worst(self) -> WorstCase:
         base = self.model.worst_case(self.n, relation=self.relation)

@@ -63,6 +63,10 @@ class PosteriorDraw(ModelMechanism):
     def weight(self) -> Fraction:
         """What one record counts."""
 
+    @property
+    def knob(self) -> tuple[str, float]:
+        return "r", float(self.weight)
+
     @cached_property
     def worst(self) -> WorstCase:
         """The worst neighbouring pair of one draw."""

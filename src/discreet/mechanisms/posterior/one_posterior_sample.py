@@ -150,6 +150,10 @@ class OnePosteriorSample(ModelMechanism):
         return PureDP(loss, relation=self.relation)
 
     @property
+    def knob(self) -> tuple[str, float]:
+        return "T", float(self.temperature)
+
+    @property
     def guarantee(self) -> PureDP | BoundedRange:
         return self.pure if self.promise is PureDP else self.bounded_range
 

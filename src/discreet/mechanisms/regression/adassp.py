@@ -92,6 +92,10 @@ class AdaSSP(Mechanism):
         return at(least_noise(lambda noise: at(noise).guarantee, target))
 
     @property
+    def knob(self) -> tuple[str, float]:
+        return "scale", float(self.scales[1])
+
+    @property
     def guarantee(self) -> GaussianDP:
         """μ² = ΣΔ²/σ²"""
         costs = (

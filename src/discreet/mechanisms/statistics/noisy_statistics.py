@@ -109,6 +109,10 @@ class NoisyStatistics(ModelMechanism):
         return NOISES[self.noise](self.sensitivity, self.scale, self.relation)
 
     @property
+    def knob(self) -> tuple[str, float]:
+        return "scale", float(self.scale)
+
+    @property
     def guarantee(self) -> Guarantee:
         """What the release promises; every reading of it, however often, is free."""
         return self.noiser.guarantee
