@@ -89,6 +89,17 @@ class ModelRow:
         drawn = () if self.pair else resolve("mechanisms.registry:single_draws")()
         return {**dict.fromkeys(drawn, f"{NO_PAIR} {self.model.partition(':')[2]}"), **self.refused}
 
+    def audits(self, mechanism: str, relation: str, noise: str | None) -> list[str]:
+        """Name the audit cases that attack a mechanism of this model."""
+        own: bool = resolve("mechanisms.registry:has_own_case")(mechanism, relation)
+        further = [f"{mechanism}/{relation}"] if own else []
+        if mechanism in self.unaudited:
+            return further
+        if self.kind == REGRESSION or (self.kind == COUNTS and noise is None):
+            return [mechanism, *further]  # their case bears their name
+        detail = self.audit if noise is None else noise
+        return ([f"{mechanism}/{detail}"] if detail else []) + further
+
     def load(self, what: str, key: str | None = None) -> Any:  # noqa: ANN401 - a class or a function
         """Return the class or function that a field of the row names, or None where it names none."""
         named = getattr(self, what)

@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from discreet.catalogue import COUNTS, REGRESSION, ROWS
-from discreet.mechanisms.registry import has_own_case
+from discreet.catalogue import ROWS
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.privacy.json import to_json
@@ -246,12 +245,5 @@ def _model_generalized_linear(model: GeneralizedLinear) -> str:
 
 def audits(release: Release) -> list[str]:
     """Name the audit cases that attack this mechanism; `discreet audit` runs them."""
-    name, relation = release.mechanism, release.relation.value
-    further = [f"{name}/{relation}"] if has_own_case(name, relation) else []
     row, noise = ROWS.get(release.model.name), dict(release.parameters).get("noise")
-    if row is None or name in row.unaudited:
-        return further
-    if row.kind == REGRESSION or (row.kind == COUNTS and noise is None):
-        return [name, *further]
-    detail = row.audit if noise is None else noise
-    return ([f"{name}/{detail}"] if detail else []) + further
+    return [] if row is None else row.audits(release.mechanism, release.relation.value, noise)
