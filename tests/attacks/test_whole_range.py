@@ -41,7 +41,7 @@ def distances(posterior, oracle, name):
     wanted = oracle.quantile(BELOW)
     inside = (wanted > 1e-290) & (wanted < 1 - 1e-14 if name.startswith("beta") else wanted < np.inf)
     rank = np.abs(posterior.cdf(wanted) - BELOW)[inside].max(initial=0)
-    ends = np.concatenate(np.transpose([posterior.interval(level) for level in LEVELS]))
+    ends = np.concatenate(np.transpose([posterior.flat_interval(level).ravel() for level in LEVELS]))
     return rank, np.abs(ends - wanted).mean() / max(np.ptp(wanted), 1e-200)
 
 

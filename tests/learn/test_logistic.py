@@ -86,7 +86,7 @@ def test_scikit_learns_own_checks(estimator, check):
         ),
         ({"bounds": (1, 0)}, "lower < upper.*public"),
         ({"bounds": (0, float("nan"))}, "lower < upper.*public"),
-        ({"bounds": ([0, 0], 1)}, "3 numbers, one a column"),
+        ({"bounds": ([0, 0], 1)}, "3 numbers, one per column"),
         ({"mechanism": "magic"}, "no mechanism for a regression is called 'magic'"),
         ({"mechanism": "tuned", "options": {"magic": 1}}, "^tuned takes the options: most.*got magic"),
     ],

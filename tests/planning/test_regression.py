@@ -262,7 +262,7 @@ def test_models_of_counts_are_planned_too():
     assert pure.best.worst == pytest.approx(40 * 2**0.5 * 6 / 1000, rel=1e-3)
     with pytest.raises(ValueError, match="bind"):
         plan(dc.NaiveBayes("y", ("a",)), 100, dc.PureDP(1))
-    with pytest.raises(TypeError, match="not for str"):
+    with pytest.raises(TypeError, match="str has no row in the catalogue"):
         plan("model", 100, dc.PureDP(1))
 
 

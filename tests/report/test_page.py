@@ -343,6 +343,7 @@ def test_the_report_imports_nothing_left_of_the_release():
                 "privacy",
                 "families",
                 "models",
+                "numerics",
                 "posteriors",
                 "catalogue",
             }, path.name

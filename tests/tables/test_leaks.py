@@ -87,7 +87,7 @@ def test_reprs_and_pickles_of_what_succeeds(heard, tmp_path):
                 with pytest.raises((TypeError, pickle.PicklingError, AttributeError)) as refused:
                     copier(thing)
                 heard.append(str(refused.value))
-    assert repr(bounded.read()) == "Counted()"
+    assert repr(bounded.read()) == "PrivateValue()"
     assert pickle.loads(pickle.dumps(table.schema)) == table.schema  # noqa: S301 - our own; the schema is public
 
 

@@ -84,7 +84,20 @@ def test_draws_follow_the_posterior(kind):
 
 def test_no_way_to_release_many_draws_for_the_price_of_one():
     public = {name for name, _ in inspect.getmembers(PosteriorDraw) if not name.startswith("_")}
-    assert public == {"draws", "guarantee", "prior", "release", "weight", "worst", "n", "relation", "reads"}
+    facts = {
+        "guarantee",
+        "prior",
+        "weight",
+        "worst",
+        "n",
+        "relation",
+        "reads",
+        "draw_count",
+        "knows_units",
+        "repeats",
+    }
+    assert public == {"draws", "release", "single"} | facts
+    assert DirectPosterior(BETA, n=5).single == DirectPosterior(BETA, n=5)  # itself, not a draw
     assert "size" not in inspect.signature(PosteriorDraw.release).parameters
     assert "NOT a release" in simulate.__doc__
 
