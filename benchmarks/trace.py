@@ -124,7 +124,9 @@ if __name__ == "__main__":
             print(f"{path}  {code.co_qualname}  {calls}")
         print(f"{sys.argv[1]:<14} {walk.files:>4} files, {walk.changes:>4} changes of folder")
     else:
-        for name in FITS:  # each in a process of its own: what one has cached, the next would not run
+        for name in sized(
+            list(FITS), ["proportion"]
+        ):  # each in a process of its own: what one has cached, the next would not run
             words = [sys.executable, __file__, name, *(["--tiny"] if TINY else [])]
             ran = subprocess.run(words, check=True, capture_output=True, text=True)  # noqa: S603
             print(ran.stdout.splitlines()[-1])

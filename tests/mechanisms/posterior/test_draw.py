@@ -95,6 +95,7 @@ def test_no_way_to_release_many_draws_for_the_price_of_one():
         "draw_count",
         "knows_units",
         "repeats",
+        "knob",
     }
     assert public == {"draws", "release", "single"} | facts
     assert DirectPosterior(BETA, n=5).single == DirectPosterior(BETA, n=5)  # itself, not a draw
