@@ -1,5 +1,6 @@
 """A small private table, a ledger, and two ways to run the command."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -18,6 +19,16 @@ FIT = (
     "fit", "rows.parquet", "--schema", "schema.toml", "--column", "smoker", "--model", "beta_bernoulli",
     "--prior", "alpha=1,beta=3", "--ledger", "budget.db", "--target", "pure:0.3", "--charge-id", "monday",
 )  # fmt: skip
+
+
+def beside(name):
+    """Load a module of this folder that holds no tests; tests are no package."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 SCHEMA = '[columns.smoker]\nkind = "binary"\ntrue = "yes"\n'
 
 

@@ -5,10 +5,8 @@ releases as rows give them and impossible ones. DISCREET_SWEEP=100 looks at so m
 """
 
 import dataclasses
-import importlib.util
 import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,13 +16,7 @@ from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 
-
-def beside(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from .conftest import beside
 
 drawn, oracles = beside("drawn_normals"), beside("normal_oracle")
 SWEEP = int(os.environ.get("DISCREET_SWEEP", "0"))

@@ -5,10 +5,8 @@ that the model draws, any others, and impossible ones. DISCREET_SWEEP=500 looks 
 """
 
 import dataclasses
-import importlib.util
 import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,13 +18,7 @@ from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.posteriors.scalar.read import read
 from discreet.posteriors.scalar.record_law import record_law
 
-
-def beside(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from .conftest import beside
 
 drawn, oracles = beside("drawn_releases"), beside("scalar_oracle")
 SWEEP = int(os.environ.get("DISCREET_SWEEP", "0"))

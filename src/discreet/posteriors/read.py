@@ -36,13 +36,13 @@ def posterior(
     reading: str = DEFAULT_READING,
     **options: Any,  # noqa: ANN401 - the reading's own
 ) -> Posterior:
-    """Read a released value under a prior; `reading` names one of noisy_release.READINGS."""
+    """Read a released value under a prior; `reading` names one of noisy_statistic.READINGS."""
     del model, reading, options
     raise TypeError(f"no posterior is known for a released {type(value).__name__}")
 
 
 @posterior.register(NoisyStatistic)
-def _posterior_noisy_release(
+def _posterior_noisy_statistic(
     value: NoisyStatistic,
     *,
     model: Family | None = None,

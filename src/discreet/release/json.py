@@ -187,7 +187,7 @@ def value_to_json(value: Any) -> Json:  # noqa: ANN401
 
 
 @value_to_json.register(NoisyStatistic)
-def _value_to_json_noisy_release(value: NoisyStatistic) -> Json:
+def _value_to_json_noisy_statistic(value: NoisyStatistic) -> Json:
     return {
         "kind": value.kind,
         "noisy": list(value.noisy),

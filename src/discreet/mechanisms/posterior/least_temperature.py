@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 from discreet.numerics.search import bisect, integers
 from discreet.privacy.arithmetic.ball import largest
+from discreet.privacy.kinds import BoundedRange, PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.privacy.arithmetic.ball import Exact
     from discreet.privacy.guarantee import Guarantee
-    from discreet.privacy.kinds import BoundedRange, PureDP
 
+Promise = type[PureDP] | type[BoundedRange]  # which of the two guarantees of one draw is stated
 BITS = 40  # significant bits of a temperature: short exact parameters, 1e-12 of utility
 
 
-def affordable_loss(promise: type[PureDP | BoundedRange], target: Guarantee, upper: Exact) -> float:
+def affordable_loss(promise: Promise, target: Guarantee, upper: Exact) -> float:
     """Largest ε ≤ upper whose promise implies the target, by the exact conversions; 0 when none does."""
 
     def meets(loss: float) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.families.exact_fields import rational
 from discreet.families.family import public_size, records, table_size
 from discreet.mechanisms.mechanism import ModelMechanism
-from discreet.mechanisms.posterior.least_temperature import affordable_loss, least_temperature
+from discreet.mechanisms.posterior.least_temperature import Promise, affordable_loss, least_temperature
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.arithmetic.ball import Exact, PrecisionError, ball, ceiling, settle
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Relation, Unreachable
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from discreet.families.family import Floats, Integers
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
-
-Promise = type[PureDP] | type[BoundedRange]
 
 
 @final

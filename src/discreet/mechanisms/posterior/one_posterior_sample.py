@@ -11,7 +11,7 @@ from discreet.families.exact_fields import rational
 from discreet.families.family import Family, public_size, table_size
 from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.posterior.by_model import by_model, refuse_namesakes
-from discreet.mechanisms.posterior.least_temperature import affordable_loss, least_temperature
+from discreet.mechanisms.posterior.least_temperature import Promise, affordable_loss, least_temperature
 from discreet.mechanisms.posterior.tempered_laws import (
     SimplexPrior,
     Temper,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from discreet.privacy.guarantee import Guarantee
     from discreet.sampling.source import Source
-
-Promise = type[PureDP] | type[BoundedRange]
 
 
 @final

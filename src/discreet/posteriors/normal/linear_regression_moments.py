@@ -1,4 +1,4 @@
-"""Regression from noisy S = (XᵀX, Xᵀy, yᵀy) by chains over S, see `noise_aware_moments`.
+"""Regression from noisy S = (XᵀX, Xᵀy, yᵀy) by chains over S, see `moments`.
 
 Given XᵀX the law of the other two is known whatever the rows x are; the law of x enters only as a weak prior
 of XᵀX.

@@ -1,7 +1,7 @@
 """Normal families from noisy (Σx, Σxxᵀ) by chains over those moments, where clipping may be left out.
 
 The law is exact for any n above the number of columns: a normal mean and a Wishart scatter, with (μ, Σ)
-integrated out, see `noise_aware_moments`. Rows are scaled to bounds of ±1, or a ball of radius 1.
+integrated out, see `moments`. Rows are scaled to bounds of ±1, or a ball of radius 1.
 """
 
 from __future__ import annotations

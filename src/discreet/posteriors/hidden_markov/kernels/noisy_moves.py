@@ -3,7 +3,7 @@
 """Moves of the noise-aware reading: n_{c,d,j} ~ Poisson(λ_c θ_{z_c,d,j}) behind noise, the counts summed out.
 
 Drawing the counts too would tie z and θ to them: under heavy noise they say far more than what was released,
-and such a chain hardly moves. So every move is made on ln f of hmm_noise.
+and such a chain hardly moves. So every move is made on ln f of `noisy_count_law`.
 """
 
 from __future__ import annotations
