@@ -11,10 +11,11 @@ import hashlib
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 import numpy as np
@@ -26,8 +27,6 @@ try:
 except ImportError:  # Windows: two workers may there compile the same kernel twice
     fcntl = None  # type: ignore[assignment]
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # All that is compiled into some kernel: functions, and files that only hold their constants.
 SOURCES = (

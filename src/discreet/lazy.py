@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 def public(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], list[str]]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from discreet.shown import address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 ROOM = 2**22  # bytes that must be free: records and reports are smaller, unless a model has very many cells
 KEPT = "a release is a record and is not overwritten: choose another name"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.line.after_charge import ChargeKept, release_once, released_by
@@ -10,17 +11,16 @@ from discreet.line.charge import Interrupted, pay
 from discreet.line.choose import mechanism_class, mechanism_names
 from discreet.line.facts import release_facts
 from discreet.line.forms import one_release
+from discreet.privacy.guarantee import Guarantee
+from discreet.release.release import Release
+from discreet.sampling.source import Source
 from discreet.statistics import bounded
+from discreet.statistics.bounded_statistic import Model
+from discreet.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from discreet.ledger import Ledger
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.release.release import Release
-    from discreet.sampling.source import Source
-    from discreet.statistics.bounded_statistic import Model
-    from discreet.tables.table import Table
+
 
 __all__ = ["ChargeKept", "Interrupted", "pay", "privatise"]
 

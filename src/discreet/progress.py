@@ -6,11 +6,9 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 PATIENCE = 2.0  # seconds without a bar

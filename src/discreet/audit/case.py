@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from discreet.privacy.guarantee import Guarantee
 from discreet.sampling.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy as np
-
-    from discreet.privacy.guarantee import Guarantee
 
 RUNS = 100_000
 LEVEL = 1e-4  # probability that tier 2 refutes a true claim

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincc, betaln, expit, gammainc, gammaincc, gammaln, log_expit, ndtr
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from discreet.audit.case import Profile
+from discreet.audit.case import Profile
 
 Law: TypeAlias = tuple[float, float]  # two parameters of a named law
 LogDensity: TypeAlias = Callable[[float], float]

@@ -6,19 +6,16 @@ A pair lists what the library's worst cases are audited with; it never asks the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from discreet.audit.case import Profile
-    from discreet.audit.exact_profiles import Law
+from discreet.audit.case import Profile
+from discreet.audit.exact_profiles import Law
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from discreet.audit.case import RUNS, empirical
+from discreet.audit.case import RUNS, Case, Verdict, empirical
 from discreet.audit.registry import CASES
 from discreet.audit.twins.registry import TWINS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.audit.case import Case, Verdict
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 _TITLES = ("audit", "ε", "δ claimed", "δ at least", "ε at least", "verdict")
 

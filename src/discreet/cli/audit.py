@@ -1,7 +1,7 @@
 """`discreet audit`: attack the mechanisms, and show that the attack would notice."""
 
 # Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
-# ruff: noqa: TC001, D301
+# ruff: noqa: D301
 
 from __future__ import annotations
 

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -37,9 +38,6 @@ from discreet.cli.printed.streams import all_is_said, own_the_process, prepare
 from discreet.cli.reproduce import reproduce
 from discreet.cli.schema import schema
 from discreet.cli.tiers import tiers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CLICK_ERROR: type[Exception] = next(
     c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException" and issubclass(c, Exception)

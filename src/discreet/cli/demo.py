@@ -1,7 +1,7 @@
 """`discreet demo`: plan, fit, certificate, report, ledger, and a refusal, on real data that is bundled."""
 
 # Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
-# ruff: noqa: TC001, FBT002, D301
+# ruff: noqa: FBT002, D301
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import contextlib
 import io
 import shlex
 import shutil
+from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,9 +21,6 @@ from discreet.cli.printed.show import complain, dump, heading, lines, say
 from discreet.cli.typed import options as o
 from discreet.place import new_folder
 from discreet.progress import bar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SCHEMA = """\
 # What is public about the Adult census extract: its answer sheet, not its answers.

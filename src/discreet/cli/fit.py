@@ -1,10 +1,11 @@
 """`discreet fit`: the straight line, from a private table to a folder that can be published."""
 
 # Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
-# ruff: noqa: TC001, D301
+# ruff: noqa: D301
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,8 +25,6 @@ from discreet.cli.typed.job import Job, any_model_of, read_job, schema_of
 from discreet.progress import bar
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from discreet.ledger import Ledger
     from discreet.release.release import Release
     from discreet.tables.schema import Schema

@@ -1,7 +1,7 @@
 """`discreet ledger`: open a budget, see it, prove it."""
 
 # Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
-# ruff: noqa: TC001, FBT002, D301
+# ruff: noqa: FBT002, D301
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`discreet plan`: what to expect of every mechanism, before anything is spent."""
 
 # Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
-# ruff: noqa: TC001, TC003, D301
+# ruff: noqa: D301
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`discreet reproduce`: the papers' figures, drawn by the library's own mechanisms."""
 
 # Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
-# ruff: noqa: TC001, FBT002, D301
+# ruff: noqa: FBT002, D301
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`discreet schema`: write down what is public about a table, and check it."""
 
 # Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
-# ruff: noqa: TC001, TC003, FBT002, D301
+# ruff: noqa: FBT002, D301
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,8 +21,6 @@ from discreet.cli.typed.job import Job, model_of, read_job, schema_of
 from discreet.progress import bar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from discreet.ledger import Ledger
     from discreet.privacy.guarantee import Guarantee
     from discreet.release.release import Release

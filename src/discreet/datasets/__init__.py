@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from discreet.datasets import event_log
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["WORKCLASS", "abalone", "adult", "event_log"]
 

@@ -8,17 +8,14 @@ sizes were made up by hand. Its seed is public, and so is the whole log.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 VARIABLE = "DISCREET_DATA"
 FILE = "ged21_syria_hmm.parquet"

@@ -6,19 +6,16 @@ only because Adult is public and merely plays the part of a private table.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import discreet as dc
 from discreet.datasets import WORKCLASS, adult
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.families.family import Family, Floats, Integers
-    from discreet.mechanisms.mechanism import Mechanism
+from discreet.families.family import Family, Floats, Integers
+from discreet.mechanisms.mechanism import Mechanism
 
 BUDGET = dc.ApproxDP(0.5, 1e-6)  # for each answer; one record replaced, n public
 DRAWS = 20_000  # from the private laws, for the picture alone

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import gaussian_kde
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from discreet.experiments.adult import AdultQuestion, Answer
+from discreet.families.family import Floats
 
+if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from discreet.experiments.adult import AdultQuestion, Answer
-    from discreet.families.family import Floats
 
 COLOURS = {
     "diffused": "#0072B2",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.experiments.thesis.figure import COLOURS, finish, legend_beside, new_figure, write_numbers
 from discreet.families.beta_bernoulli import BetaBernoulli
@@ -11,9 +11,6 @@ from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSampl
 from discreet.privacy.arithmetic.ball import settle
 from discreet.privacy.kinds import PureDP
 from discreet.privacy.worst_pairs.tempered_posterior import beta_pair_epsilon
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODEL, TRUNCATION, LARGEST = BetaBernoulli(1, 1), Fraction(1, 10), 100
 TITLES = ("n", "adversarial", "balanced", "worst_case", "bound", "temperature", "temperature_bound")

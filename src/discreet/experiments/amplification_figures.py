@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.datasets import adult
 from discreet.experiments.thesis.figure import finish, new_figure, write_numbers
@@ -16,12 +18,8 @@ from discreet.privacy.amplification.noisy_sgd import NoisySGD
 from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import SeededSource
 
-if TYPE_CHECKING:
-    from pathlib import Path
+Floats = NDArray[np.float64]
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 ORDER = 2.0
 TARGET = ApproxDP(1, 1e-5)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from discreet.families.family import Floats, Integers
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.records import numbers
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.families.family import Floats, Integers
 
 
 @final

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, xlogy
 
 from discreet.families.exact_fields import Whole
+from discreet.families.family import Floats, Integers
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.records import numbers, refuse_overflow
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.families.family import Floats, Integers
 
 
 @final

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from numbers import Integral
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from discreet.privacy.arithmetic.ball import Exact
-
+from discreet.privacy.arithmetic.ball import Exact
 
 PRIOR = "the prior must be normalizable and public"
 

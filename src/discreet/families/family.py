@@ -6,18 +6,16 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.exact_fields import exactly, rational, show
-
-if TYPE_CHECKING:
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Relation
-    from discreet.privacy.worst_pairs.pairs import WorstCase
-    from discreet.sampling.source import Source
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Relation
+from discreet.privacy.worst_pairs.pairs import WorstCase
+from discreet.sampling.source import Source
 
 __all__ = ["Family", "Floats", "Integers", "Sensitivity", "rational"]
 

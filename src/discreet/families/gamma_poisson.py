@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
 from discreet.families.exact_fields import Whole, rational
 from discreet.families.family import Floats, records
 from discreet.families.laws.gamma import GammaLaw
 from discreet.families.records import Lattice
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Relation
-    from discreet.privacy.worst_pairs.pairs import WorstCase
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Relation
+from discreet.privacy.worst_pairs.pairs import WorstCase
 
 
 @final

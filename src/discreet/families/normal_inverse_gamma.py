@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import Grid, Rational, exactly, power_of_two_above
 from discreet.families.family import (
@@ -23,12 +24,8 @@ from discreet.families.family import (
 )
 from discreet.families.laws.normal_inverse_gamma import NormalInverseGammaLaw
 from discreet.families.records import Lattice, default_grid, refuse_overflow
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Relation
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Relation
 
 
 @final

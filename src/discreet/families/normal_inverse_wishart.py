@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import Grid, Rational, exactly, power_of_two_above
 from discreet.families.family import (
@@ -22,14 +24,8 @@ from discreet.families.family import (
 from discreet.families.laws.matrices import floats, nearest_semidefinite, pack, unpack, unpack_exact
 from discreet.families.laws.normal_inverse_wishart import NormalInverseWishartLaw
 from discreet.families.records import Ball, default_grid
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Relation
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Relation
 
 
 @final

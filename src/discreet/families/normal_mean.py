@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from discreet.families.exact_fields import Grid, Rational, exactly, power_of_two_above, rational
 from discreet.families.family import Floats, credible, records
 from discreet.families.records import Lattice, default_grid
 from discreet.families.scalar import ScalarFamily
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Relation
-    from discreet.privacy.worst_pairs.pairs import WorstCase
-    from discreet.sampling.source import Source
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Relation
+from discreet.privacy.worst_pairs.pairs import WorstCase
+from discreet.sampling.source import Source
 
 
 @final

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.exact_fields import power_of_two_above
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.families.family import Floats, Integers
+from discreet.families.family import Floats, Integers
 
 GRID_BITS = 15
 FAR = 2.0**400  # steps of the grid: longer entries are put there, so that norms stay finite

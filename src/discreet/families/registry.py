@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from discreet.catalogue import FAMILY, ROWS, classes, names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from discreet.catalogue import Example, Registry
-    from discreet.families.family import Family
+from discreet.catalogue import FAMILY, ROWS, Example, Registry, classes, names
+from discreet.families.family import Family
 
 FAMILIES: Registry[Family] = classes(FAMILY)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.families.family import (
     Family,
@@ -21,16 +22,9 @@ from discreet.families.family import (
     table_size,
     to_project,
 )
-from discreet.families.records import refuse_overflow
+from discreet.families.records import Lattice, refuse_overflow
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import SUBSTITUTE, NotProved, Relation
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from numpy.typing import ArrayLike
-
-    from discreet.families.records import Lattice
-    from discreet.privacy.arithmetic.ball import Exact
 
 
 @dataclass(frozen=True, repr=False)

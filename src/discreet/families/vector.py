@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.families.family import (
     Family,
@@ -18,15 +19,9 @@ from discreet.families.family import (
     one_vector,
     table_size,
 )
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Relation
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from numpy.typing import ArrayLike
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.worst_pairs.pairs import WorstCase
+from discreet.privacy.worst_pairs.pairs import WorstCase
 
 
 @dataclass(frozen=True, repr=False)

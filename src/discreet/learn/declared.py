@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from discreet.models.design import Feature
+from discreet.models.margin_losses import Floats
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
 from discreet.privacy.kinds import ApproxDP, PureDP
 from discreet.sampling.source import SYSTEM, SeededSource, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from discreet.models.margin_losses import Floats
-    from discreet.privacy.arithmetic.ball import Exact
 
 NUMERIC = "biuf"  # dtypes whose values are numbers
 

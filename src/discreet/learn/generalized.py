@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,16 +15,13 @@ from discreet.learn.declared import Scale, refuse_texts
 from discreet.learn.private import array
 from discreet.learn.regression import PrivateRegression
 from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.models.margin_losses import ClippedPoisson, Logistic, MarginLoss
+from discreet.models.margin_losses import ClippedPoisson, Floats, Logistic, MarginLoss
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Guarantee
+from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
-
-    from discreet.models.margin_losses import Floats
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

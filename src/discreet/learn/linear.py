@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import sqrt
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,17 +19,10 @@ from discreet.families.records import FAR
 from discreet.learn.declared import Scale, norm_of, refuse_texts
 from discreet.learn.private import PrivateEstimator, array
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
-from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.models.margin_losses import Floats
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
 from discreet.privacy.kinds import PureDP
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.models.margin_losses import Floats
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 CONSTANT = 0.5  # the intercept's column, beside features of length 1 and an answer in [−1, 1]
 SHAPE, SCALE = 2, 0.05  # σ² ~ IG, of mean 1/20 for answers in [−1, 1]

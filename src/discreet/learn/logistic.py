@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,15 +16,9 @@ from discreet.learn.one_vs_rest import answers, probabilities
 from discreet.learn.private import array
 from discreet.learn.regression import PrivateRegression
 from discreet.models.generalized_linear import BayesianLogisticRegression
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.models.margin_losses import Floats
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.models.margin_losses import Floats
+from discreet.privacy.guarantee import Guarantee
+from discreet.sampling.source import Source
 
 
 @final

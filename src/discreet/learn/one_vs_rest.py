@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.mechanisms.calibration import gaussian_share
 from discreet.mechanisms.user_functions import unseen
+from discreet.models.margin_losses import Floats
 from discreet.privacy.accounting.composition import repeat
 from discreet.privacy.group_privacy import per_draw
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import ApproxDP
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.models.margin_losses import Floats
-    from discreet.privacy.guarantee import Guarantee
-
-    Labels = NDArray[Any]
+Labels = NDArray[Any]
 
 
 FEW = 5  # fits up to which objective perturbation does better with (ε/K, δ/K), whose λ is smaller

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
 from discreet.learn.declared import bits, one_answer_each, promise, read_columns, refuse_weights
@@ -16,19 +18,16 @@ from discreet.line.after_charge import blind, release_once
 from discreet.line.charge import pay
 from discreet.line.facts import parameters
 from discreet.line.forms import values
+from discreet.models.margin_losses import Floats
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.release.json import model_to_json
+from discreet.release.receipt import Receipt
+from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
-    from discreet.models.margin_losses import Floats
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee, Relation
-    from discreet.release.receipt import Receipt
-    from discreet.sampling.source import Source
 
 S = TypeVar("S")
 T = TypeVar("T")

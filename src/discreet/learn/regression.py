@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,19 +14,14 @@ from discreet.learn.one_vs_rest import composed, shares
 from discreet.learn.private import PrivateEstimator
 from discreet.line.choose import refuse_strangers
 from discreet.mechanisms.registry import MECHANISMS, offered_to
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
 from discreet.models.regression_values import VALUES
 from discreet.posteriors.draws import as_released_value
 from discreet.posteriors.read import posterior
-from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, Unreachable
+from discreet.sampling.source import Source
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

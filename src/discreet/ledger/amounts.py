@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from discreet.numerics.search import bisect
 from discreet.privacy.accounting.filters import Filter, Overspent, Spending, filter_for
@@ -15,9 +16,6 @@ from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved, same_re
 from discreet.privacy.json import from_json
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privacy.words import DOWN, in_words, number
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 # Units in a full meter. A unit is a rational share of the capacity, so that a capacity is never rounded, and
 # shares like 1/3, 1/7, 1/22 and decimals to ten places are whole. Twice as much still fits 63 bits, so that

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
 from discreet.ledger.amounts import Remaining, Tariff, promise_words, refusal
 from discreet.ledger.export import as_csv, as_json
@@ -29,10 +30,12 @@ from discreet.ledger.store import (
     state_of,
     stored_releases,
 )
-from discreet.privacy.accounting.filters import Overspent
+from discreet.privacy.accounting.filters import Overspent, Spending
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.json import from_json, to_json
 from discreet.privacy.words import in_words
 from discreet.release.receipt import (
+    Claim,
     Entry,
     Head,
     LedgerError,
@@ -45,13 +48,6 @@ from discreet.release.receipt import (
     refuse_forged,
 )
 from discreet.shown import address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from discreet.privacy.accounting.filters import Spending
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.release.receipt import Claim
 
 __all__ = [
     "Entry",

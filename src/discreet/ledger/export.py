@@ -5,16 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from discreet.ledger.amounts import FULL
-from discreet.release.receipt import canonical
+from discreet.release.receipt import Entry, Head, State, canonical
 from discreet.shown import cell, json_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from discreet.release.receipt import Entry, Head, State
 
 FIELDS = ("position", "kind", "id", "at", "scopes", "guarantee", "amounts", "note", "previous", "hash")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ from discreet.ledger.schema import (
     write_ahead,
 )
 from discreet.place import other_names
+from discreet.privacy.accounting.filters import Spending
 from discreet.privacy.json import from_json
 from discreet.release.receipt import (
     GENESIS,
@@ -46,11 +48,7 @@ from discreet.release.receipt import (
 from discreet.shown import address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from sqlalchemy.engine import URL
-
-    from discreet.privacy.accounting.filters import Spending
 
 
 PAGE = 1000

@@ -9,24 +9,22 @@ record has drawn for both.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, final
 
 from discreet.line.charge import Interrupted
-from discreet.posteriors.draws import as_released_value
+from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.posteriors.draws import ReleasedValue, as_released_value
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.release.receipt import LedgerError
+from discreet.release.receipt import LedgerError, Receipt
+from discreet.sampling.source import Source
+from discreet.statistics import BoundedStatistic, PrivateValue
 from discreet.tables.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from discreet.ledger import Ledger
-    from discreet.mechanisms.mechanism import ModelMechanism
-    from discreet.posteriors.draws import ReleasedValue
-    from discreet.release.receipt import Receipt
-    from discreet.sampling.source import Source
-    from discreet.statistics import BoundedStatistic, PrivateValue
+
 
 S = TypeVar("S")
 T = TypeVar("T")

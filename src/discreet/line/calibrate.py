@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.line.choose import refuse_several, refuse_strangers, typed_name
 from discreet.mechanisms.calibration import shared
+from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
 from discreet.privacy.group_privacy import per_row
-from discreet.privacy.guarantee import NotProved
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.statistics import BoundedStatistic
+from discreet.privacy.guarantee import Guarantee, NotProved
+from discreet.statistics import BoundedStatistic
 
 
 def calibrate(

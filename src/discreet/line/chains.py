@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,31 +19,28 @@ from discreet.line.after_charge import Form, blind, guard_after_charge, release_
 from discreet.line.charge import pay
 from discreet.line.facts import provenance
 from discreet.line.forms import numbers
+from discreet.mcmc.kernel import Counts, Kernel
 from discreet.mcmc.running import run as chain
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError, settings
 from discreet.mcmc.running.fingerprint import fingerprint
 from discreet.mcmc.running.plan import ChainPlan, calibrate
+from discreet.mcmc.running.run import Chains
 from discreet.place import dated, new_file
 from discreet.posteriors.labels import Labels
+from discreet.posteriors.posterior import Posterior
 from discreet.posteriors.private_chain import read as read_chain
 from discreet.privacy.accounting.filters import Overspent
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.json import to_json
 from discreet.release.receipt import LedgerError
-from discreet.sampling.source import SYSTEM
-from discreet.statistics.counts import counts
+from discreet.sampling.source import SYSTEM, Source
+from discreet.statistics.counts import BoundedCounts, counts
+from discreet.statistics.exact_value import PrivateValue
+from discreet.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from discreet.ledger import Ledger, Receipt
-    from discreet.mcmc.kernel import Counts, Kernel
-    from discreet.mcmc.running.run import Chains
-    from discreet.posteriors.posterior import Posterior
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
-    from discreet.statistics.counts import BoundedCounts
-    from discreet.statistics.exact_value import PrivateValue
-    from discreet.tables.table import Table
+
 
 __all__ = ["ChainRelease", "calibrate", "resume", "run"]
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from discreet.privacy.accounting.filters import Overspent
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.json import to_json
 from discreet.release.json import canonical
-from discreet.release.receipt import LedgerError
+from discreet.release.receipt import LedgerError, Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from discreet.ledger import Ledger
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.release.receipt import Receipt
 
 
 class Interrupted(KeyboardInterrupt):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping
+from typing import cast
 
 from discreet.catalogue import row_of
+from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.registry import MECHANISMS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.mechanisms.mechanism import ModelMechanism
 
 FROM_THE_LINE = {"model", "n", "target", "rows_per_unit"}  # what calibrate is given by the walk, not by users
 

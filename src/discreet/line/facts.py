@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet import __version__
+from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.privacy.guarantee import Guarantee
 from discreet.release.json import canonical, parameter_to_json
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.mechanism import ModelMechanism
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
-    from discreet.statistics import BoundedStatistic
-    from discreet.tables.table import Table
+from discreet.sampling.source import Source
+from discreet.statistics import BoundedStatistic
+from discreet.tables.table import Table
 
 
 def release_facts(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.line.after_charge import Form
+from discreet.posteriors.draws import ReleasedValue
 from discreet.release.json import (
     canonical,
     facts_to_json,
@@ -17,19 +20,12 @@ from discreet.release.json import (
     value_from_json,
     value_to_json,
 )
-from discreet.release.receipt import LedgerError
+from discreet.release.receipt import LedgerError, Receipt
 from discreet.release.release import Release
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+Array = NDArray[Any]
+Facts = Mapping[str, Any]
 
-    from numpy.typing import NDArray
-
-    from discreet.posteriors.draws import ReleasedValue
-    from discreet.release.receipt import Receipt
-
-    Array = NDArray[Any]
-    Facts = Mapping[str, Any]
 
 ONLY = ""  # the name of a charge's only release
 # What may differ between two asks for one release: when and by which version it was made

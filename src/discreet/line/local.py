@@ -11,23 +11,21 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.line.after_charge import release_once
 from discreet.line.charge import pay
 from discreet.line.forms import numbers
+from discreet.mechanisms.local.profile_base import ProfileMechanism
 from discreet.privacy.accounting.composition import repeat
+from discreet.privacy.amplification.mixing import Row
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.profile_graph import ProfileGraph
 from discreet.sampling import exact
-from discreet.sampling.source import SYSTEM
+from discreet.sampling.source import SYSTEM, Source
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from discreet.ledger import Ledger, Receipt
-    from discreet.mechanisms.local.profile_base import ProfileMechanism
-    from discreet.privacy.amplification.mixing import Row
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.privacy.profile_graph import ProfileGraph
-    from discreet.sampling.source import Source
 
 
 @final

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.families.family import Family
@@ -11,23 +12,20 @@ from discreet.line.calibrate import promise_for_unit
 from discreet.line.charge import pay
 from discreet.line.facts import parameters, release_facts
 from discreet.line.forms import SALT, several_releases
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.tiered_statistics import TieredStatistics
 from discreet.privacy.group_privacy import per_row
-from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
 from discreet.privacy.words import in_words
 from discreet.release.json import parameter_to_json
+from discreet.release.release import Release
+from discreet.sampling.source import Source
 from discreet.statistics import bounded
+from discreet.statistics.exact_value import PrivateValue
+from discreet.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from discreet.ledger import Ledger
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-    from discreet.privacy.guarantee import Guarantee, Relation
-    from discreet.release.release import Release
-    from discreet.sampling.source import Source
-    from discreet.statistics.exact_value import PrivateValue
-    from discreet.tables.table import Table
 
 
 def privatise_tiers(

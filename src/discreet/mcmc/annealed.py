@@ -5,22 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
 from discreet.mcmc.barker import Barker
 from discreet.mcmc.kernel import Counts, Kernel, State, check_temperature
+from discreet.mcmc.proposals import Walk
 from discreet.mcmc.running.endings import Ending, Resampled
-from discreet.mcmc.target import weighed
+from discreet.mcmc.target import Target, weighed
 from discreet.privacy.accounting.composition import compose_counted, parallel
-
-if TYPE_CHECKING:
-    from discreet.mcmc.proposals import Walk
-    from discreet.mcmc.target import Target
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Guarantee
+from discreet.sampling.source import Source
 
 
 @final

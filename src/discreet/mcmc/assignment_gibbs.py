@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature, mixed_range
+from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.target import SLACK
 from discreet.privacy.accounting.composition import compose
 from discreet.privacy.amplification.random_scan import visible_scan
-from discreet.privacy.guarantee import SUBSTITUTE, NotProved
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.mcmc.mixture import Mixture
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 
 @final

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.mcmc.kernel import Counts, State, check_temperature, mixed_range
 from discreet.mcmc.random_walk import RandomWalk
+from discreet.privacy.kinds import MixedRange
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.privacy.kinds import MixedRange
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 
 @final

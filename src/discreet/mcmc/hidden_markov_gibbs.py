@@ -7,27 +7,24 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import lcm
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature
 from discreet.mcmc.mixture import moments, over_classes
 from discreet.mcmc.simplex import truncated_simplex
 from discreet.mcmc.target import SLACK, UNIT, in_units
 from discreet.mechanisms.checks import positive
+from discreet.models.hidden_markov import HiddenMarkov
 from discreet.privacy.accounting.composition import compose
 from discreet.privacy.arithmetic.ball import Exact, ceiling, settle
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP
 from discreet.privacy.worst_pairs.tempered_posterior import log_odds_range
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.models.hidden_markov import HiddenMarkov
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 ROUNDING = 1e-9  # shares that are written as decimals add up to 1 only nearly
 

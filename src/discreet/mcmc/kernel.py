@@ -7,19 +7,16 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.accounting.composition import repeat
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation
 from discreet.privacy.kinds import BoundedRange, MixedRange
-
-if TYPE_CHECKING:
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 State: TypeAlias = NDArray[np.float64]  # released: each entry a short dyadic double
 Counts: TypeAlias = NDArray[np.int64]  # private: how many records lie in each cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 from discreet.mcmc.kernel import BITS, Counts, State, bounded_range, check_temperature
 from discreet.mcmc.random_walk import RandomWalk
@@ -12,9 +12,7 @@ from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import NotProved
 from discreet.privacy.kinds import ApproxDP
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 
 @final

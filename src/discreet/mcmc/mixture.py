@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.mcmc.kernel import Counts, State
 from discreet.mcmc.simplex import truncated_simplex
 from discreet.mcmc.target import UNIT, in_units
 from discreet.privacy.arithmetic.ball import Exact, ceiling, settle
 from discreet.privacy.worst_pairs.tempered_posterior import log_odds_range
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.mcmc.kernel import Counts, State
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 
 @final

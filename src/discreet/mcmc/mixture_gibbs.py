@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
 from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_temperature, mixed_range
+from discreet.mcmc.mixture import Mixture
 from discreet.privacy.accounting.composition import compose
-
-if TYPE_CHECKING:
-    from discreet.mcmc.mixture import Mixture
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.privacy.guarantee import Guarantee
+from discreet.sampling.source import Source
 
 
 @final

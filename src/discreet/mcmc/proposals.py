@@ -6,17 +6,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
+from discreet.mcmc.kernel import State
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.sampling import exact
 from discreet.sampling.checked_arguments import dyadic_grid
-
-if TYPE_CHECKING:
-    from discreet.mcmc.kernel import State
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from discreet.mcmc.kernel import Kernel, State
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from discreet.mcmc.proposals import Walk
-    from discreet.mcmc.target import Target
-    from discreet.sampling.source import Source
+from discreet.mcmc.proposals import Walk
+from discreet.mcmc.target import Target
+from discreet.sampling.source import Source
 
 
 @dataclass(frozen=True, kw_only=True)

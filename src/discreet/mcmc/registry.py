@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
+from discreet.mcmc.kernel import Kernel
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
-
-if TYPE_CHECKING:
-    from discreet.mcmc.kernel import Kernel
 
 KERNELS: dict[str, type[Kernel]] = {
     kernel.name: kernel

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import numpy as np
 
+from discreet.mcmc.kernel import State
 from discreet.sampling import exact
 from discreet.sampling.checked_arguments import within_simplex
 from discreet.sampling.lazy import Real, Tape, nearest
+from discreet.sampling.source import Source
 from discreet.sampling.truncated import from_simplex, simplex_of
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from discreet.mcmc.kernel import State
-    from discreet.sampling.source import Source
 
 BITS = 32
 GOOD = 0.2  # acceptance above which no better proposal is looked for; only running time depends on it

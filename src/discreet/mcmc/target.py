@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from discreet.mcmc.kernel import Counts, State
 from discreet.mcmc.simplex import truncated_simplex
-from discreet.privacy.arithmetic.ball import ball, ceiling, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.arithmetic.curves import upward
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    from discreet.mcmc.kernel import Counts, State
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Relation
-    from discreet.sampling.source import Source
+from discreet.privacy.guarantee import Relation
+from discreet.sampling.source import Source
 
 UNIT_BITS = 32
 UNIT = Fraction(1, 2**UNIT_BITS)

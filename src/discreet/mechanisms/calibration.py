@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.numerics.search import bisect, bracket, doubles
 from discreet.privacy.accounting.composition import repeat
 from discreet.privacy.arithmetic.ball import PrecisionError, largest
 from discreet.privacy.group_privacy import per_draw
-from discreet.privacy.guarantee import NotProved, Unreachable
+from discreet.privacy.guarantee import Guarantee, NotProved, Unreachable
 from discreet.privacy.kinds import ApproxDP, GaussianDP
 from discreet.sampling.noise import LARGEST_SCALE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.mechanisms.mechanism import ModelMechanism
-    from discreet.privacy.guarantee import Guarantee
 
 WIDEST = 2.0**400  # noise beyond this is no release
 WIDEST_DISCRETE = float(LARGEST_SCALE)  # integer noise must fit 64 bits

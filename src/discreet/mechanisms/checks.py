@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.records import doubles
 from discreet.mechanisms.calibration import WIDEST_DISCRETE
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.sampling import checked_arguments as parameters
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.arithmetic.ball import Exact
 
 LARGEST = 2**62  # value plus noise stays within 64 bits
 

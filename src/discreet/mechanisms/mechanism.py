@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.privacy.guarantee import Guarantee
+from discreet.sampling.source import Source
 
 
 @dataclass(frozen=True)

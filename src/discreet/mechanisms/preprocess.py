@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet.mechanisms.checks import positive
-
-if TYPE_CHECKING:
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Guarantee
 
 
 def preprocess(guarantee: Guarantee, kappa: Exact) -> Guarantee:

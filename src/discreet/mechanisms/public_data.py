@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from discreet.families.family import Family, Integers
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior
-from discreet.mechanisms.posterior.draw import meets, refuse_hopeless
+from discreet.mechanisms.posterior.draw import PosteriorDraw, meets, refuse_hopeless
 from discreet.numerics.search import least_count
-from discreet.privacy.guarantee import Unreachable
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Family, Integers
-    from discreet.mechanisms.posterior.draw import PosteriorDraw
-    from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.guarantee import Guarantee, Unreachable
 
 MOST_BATCHES = 2**40
 

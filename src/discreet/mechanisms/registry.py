@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.catalogue import COUNTS, FAMILY, REGRESSION, Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.mechanisms.mechanism import Mechanism
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -12,9 +13,8 @@ from discreet.families.exact_fields import Rational
 from discreet.models.count_model import CountModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import networkx as nx
+
 
 Edges = tuple[tuple[str, str], ...]
 MOST_CONFIGURATIONS = 4096  # of the parents of one node: beyond, hardly a row of its table would see a record

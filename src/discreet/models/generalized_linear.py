@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 from discreet.families.exact_fields import Rational, power_of_two_above, show
 from discreet.families.family import Sensitivity, root_above
 from discreet.families.records import Ball
+from discreet.models.design import Feature
 from discreet.models.margin_losses import Logistic, MarginLoss
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.models.design import Feature
-    from discreet.privacy.guarantee import Relation
+from discreet.privacy.guarantee import Relation
 
 ROW_BITS = 20  # a row is on a grid of norm/2^20
 CONSTANT = Fraction(1, 2)  # the intercept's column, relative to norm

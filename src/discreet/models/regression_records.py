@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn, Self, final
+from typing import NoReturn, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.families.records import doubles
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
 
 
 @final

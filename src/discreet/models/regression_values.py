@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from discreet.models.regression_records import Records
 from discreet.models.signed_moments import signed_moments
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Mechanism.reads → (model, features, answers) ↦ the value that its release takes
 VALUES: dict[str, Callable[..., Any]] = {"records": Records.of, "moments": signed_moments}

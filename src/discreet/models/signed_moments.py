@@ -6,20 +6,15 @@ of products fit 64 bits; a is the constant's column, y = ±1, and 0 for a label 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import power_of_two_above
+from discreet.families.family import Integers
 from discreet.families.records import Ball, doubles, refuse_overflow
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Integers
-    from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.generalized_linear import GeneralizedLinear
 
 MOMENT_BITS = 15
 BLOCK = 2**14  # rows at a time, in doubles: BLAS has no products of integers

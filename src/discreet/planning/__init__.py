@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, final, overload
+
+from numpy.typing import ArrayLike
 
 from discreet.catalogue import row_of
 from discreet.families.family import Family
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.registry import MECHANISMS
 from discreet.mechanisms.statistics.noisy_statistics import NOISES
+from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.planning.inverse import epsilon_for, n_for, public_records_for
 from discreet.planning.prediction import Prediction, checked_reading, predict, predicted
 from discreet.planning.ranked import TRUSTED, Compared, Refusal, rank, tried
 from discreet.planning.simulated_data import cases
 from discreet.planning.split import Question, optimal_weights, split, zcdp_within
-from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike
-
-    from discreet.mechanisms.mechanism import Mechanism
-    from discreet.models.count_model import CountModel
-    from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.planning.counts.plan import CountPlan
     from discreet.planning.regression.prediction import RegressionPlan
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
+
 
 __all__ = [
     "Plan",

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
+
+from numpy.typing import ArrayLike
 
 from discreet.catalogue import FAMILY
+from discreet.families.family import Family
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.public_data import even_batch, public_records_needed
 from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.numerics.search import bisect, integers, least_count, ratios
 from discreet.planning.predicted_release import predict_release, without_privacy
 from discreet.planning.prediction import checked_level, chosen_coordinates, honest_width
 from discreet.planning.simulated_data import cases
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation, Unreachable
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation, Unreachable
 from discreet.privacy.kinds import ApproxDP, PureDP
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Family
-    from discreet.mechanisms.mechanism import Mechanism
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
 
 LEAST_EPSILON, MOST_EPSILON = 2.0**-20, 2.0**6
 MOST_RECORDS = 2**40

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 from scipy import stats
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.families.family import Floats
+from discreet.families.family import Floats
 
 
 @final

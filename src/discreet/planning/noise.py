@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
 
+from discreet.families.family import Floats
 from discreet.posteriors.noise_law import NoiseLaw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.families.family import Floats
 
 TAIL = 1e-14  # probability left out of an exact sum
 WIDE = 64.0  # a discrete Gaussian this wide is a rounded one to 1e-300

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.families.family import Family, Floats
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.scalar import ScalarFamily
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning.marginals import atoms
 from discreet.planning.predicted_release import PredictedRelease, noised
+from discreet.planning.simulated_data import SimulatedCases
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression_many_columns import read_normal
 from discreet.posteriors.scalar.batch import batch
 from discreet.posteriors.scalar.likelihood import Likelihood
 from discreet.progress import steps
 from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from discreet.families.family import Family, Floats
-    from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning.simulated_data import SimulatedCases
 
 PLACES = 384  # of Ŝ at which the posterior is computed; it is smooth in between
 SWARM = 400  # draws of a regression's posterior, of which only ends and mean are wanted

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from discreet.planning import Plan
+from discreet.planning.prediction import Prediction
+from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction
 from discreet.planning.regression.worlds import error_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.planning import Plan
-    from discreet.planning.prediction import Prediction
-    from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction
 
 COLOURS = {"draw": "#0072B2", "noisy": "#009E73", "exact": "#333333", "naive": "#D55E00", "note": "#666666"}
 

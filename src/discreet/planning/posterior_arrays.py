@@ -7,12 +7,13 @@ registrations for the common laws; a test holds each against the default. All st
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln, psi
 
+from discreet.families.family import Family, Floats
 from discreet.families.laws.beta import BetaLaw
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.laws.gamma import GammaLaw
@@ -22,14 +23,8 @@ from discreet.families.laws.normal_inverse_gamma import NormalInverseGammaLaw
 from discreet.families.laws.normal_inverse_wishart import NormalInverseWishartLaw
 from discreet.families.normal_mean import NormalMean
 from discreet.families.scalar import ScalarFamily
-from discreet.mechanisms.statistics.noisy_statistic import naive_law
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic, naive_law
 from discreet.planning.marginals import Marginal, beta, gamma, inverse_gamma, normal, stacked, student
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from discreet.families.family import Family, Floats
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 
 
 # ── posteriors of many statistics, as natural parameters (nodes × len(η)) ───────────────────────────────

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
+from discreet.families.family import Family, Floats, Integers
 from discreet.families.laws.beta import BetaLaw
 from discreet.families.laws.dirichlet import DirichletLaw
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.posterior.draw import PosteriorDraw
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.posterior.tempered_laws import TruncatedPosterior
@@ -19,15 +21,10 @@ from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning.marginals import Marginal, atoms
 from discreet.planning.noise import QUANTILE, REACH, masses
 from discreet.planning.posterior_arrays import kl, marginals, read, updated
-from discreet.planning.simulated_data import strata
+from discreet.planning.simulated_data import Rng, SimulatedCases, strata
 from discreet.planning.truncated import truncated_beta
 from discreet.privacy.guarantee import NotProved
 from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from discreet.families.family import Family, Floats, Integers
-    from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning.simulated_data import Rng, SimulatedCases
 
 MOST_PAIRS = 2**18  # of data set and noise, in an exact sum
 ATTEMPTS = 200  # of a rejection, before the exact sampler

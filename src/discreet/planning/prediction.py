@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from discreet.families.family import Floats
 from discreet.families.laws.linear_regression import RegressionLaw
 from discreet.families.laws.matrices import unpack
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.posterior.draw import PosteriorDraw
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.numerics.search import each_bisected
 from discreet.planning.noise_aware import affordable, noise_aware
 from discreet.planning.predicted_release import PredictedRelease, predict_release, without_privacy
 from discreet.planning.ranked import json_row
-from discreet.planning.simulated_data import cases
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Floats
-    from discreet.mechanisms.mechanism import Mechanism
-    from discreet.planning.simulated_data import SimulatedCases
+from discreet.planning.simulated_data import SimulatedCases, cases
 
 ONE_DRAW = "none: one draw"
 NAIVE, NOISE_AWARE = "naive", "noise_aware"

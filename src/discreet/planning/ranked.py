@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, final
+from typing import Any, ClassVar, Generic, TypeVar, final
 
 from discreet.privacy.arithmetic.ball import PrecisionError
-from discreet.privacy.guarantee import NotProved, Unreachable
+from discreet.privacy.guarantee import Guarantee, NotProved, Unreachable
 from discreet.progress import steps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.privacy.guarantee import Guarantee
 
 Model = TypeVar("Model")
 Row = TypeVar("Row", bound="Any")

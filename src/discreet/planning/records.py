@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatch
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from discreet.families.dirichlet_categorical import DirichletCategorical
+from discreet.families.family import Family, Floats, Integers
+from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.laws.matrices import pack
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
+from discreet.families.normal_mean import NormalMean
 from discreet.families.scalar import ScalarFamily
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Rng = np.random.Generator
+Draw = Callable[[Floats, Floats], Floats]  # θ, uniforms → records
 
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Family, Floats, Integers
-    from discreet.families.gamma_exponential import GammaExponential
-    from discreet.families.normal_mean import NormalMean
-
-    Rng = np.random.Generator
-    Draw = Callable[[Floats, Floats], Floats]  # θ, uniforms → records
 
 MOST_RECORDS = 2**22  # drawn one by one; beyond, sums are Gaussian with the moments of one record
 MIDPOINTS = 2**11  # for those moments in one dimension

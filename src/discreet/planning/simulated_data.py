@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
 from discreet.catalogue import ROWS
+from discreet.families.family import Family, Floats, Integers
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.laws.linear_regression import RegressionLaw
 from discreet.families.scalar import ScalarFamily
@@ -20,11 +22,6 @@ from discreet.planning.posterior_arrays import coordinates, marginals
 from discreet.planning.records import each
 from discreet.posteriors.scalar.record_law import Trial, record_law
 from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Family, Floats, Integers
 
 Rng = np.random.Generator
 MOST_TERMS = 4096  # data sets that are summed over exactly

@@ -6,20 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING, final
+from typing import final
 
+from discreet.families.family import Family
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning.predicted_release import mean_moved
 from discreet.planning.simulated_data import cases
 from discreet.privacy.accounting.filters import OrderMeter, filter_for
-from discreet.privacy.arithmetic.ball import round_down
+from discreet.privacy.arithmetic.ball import Exact, round_down
 from discreet.privacy.arithmetic.curves import Points, downward
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, Unreachable
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
-
-if TYPE_CHECKING:
-    from discreet.families.family import Family
-    from discreet.privacy.arithmetic.ball import Exact
 
 Weights = Mapping[str, "Exact"] | Sequence["Exact"]
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from math import isnan
-from typing import TYPE_CHECKING
 
 from discreet.mechanisms.regression.adassp import AdaSSP
-from discreet.planning.prediction import ONE_DRAW
+from discreet.planning import Plan
+from discreet.planning.prediction import ONE_DRAW, Prediction
+from discreet.planning.ranked import Refusal
+from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction
 from discreet.planning.regression.worlds import error_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.planning import Plan
-    from discreet.planning.prediction import Prediction
-    from discreet.planning.ranked import Refusal
-    from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction
 
 HEAD = (
     "mechanism",

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
+from discreet.families.family import Floats
 from discreet.planning.marginals import Marginal
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
 
 CELLS = 1024  # of a tabulated law: means to 2e-4 of its spread
 GLANCE, LOOKS = 64, 6  # cells and passes of the search for where the law is

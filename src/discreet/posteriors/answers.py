@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.families.family import Floats
 from discreet.posteriors.posterior import Sampled
 from discreet.posteriors.tables import TableAxis, TablePosterior
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Floats
 
 AGREED = 0.9  # chains of one mode agree at least this much …
 SPREADS = 6.0  # … and their mean log joints differ by no more than this many standard deviations of a draw's

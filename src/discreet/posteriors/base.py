@@ -11,17 +11,17 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from discreet.families.family import Family, Floats
 from discreet.posteriors.labels import family_names
 from discreet.posteriors.posterior import Posterior
 from discreet.privacy.guarantee import NotProved
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Family, Floats
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
+
 
 READING = "noise_aware"
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.families.family import Floats
 from discreet.posteriors.noise_law import NoiseLaw
 from discreet.sampling.agreement import effective_size, r_hat
 
 if TYPE_CHECKING:
-    from discreet.families.family import Floats
     from discreet.mechanisms.statistics.noisy_tables import NoisyCells
     from discreet.posteriors.posterior import Diagnostics
+
 
 MIXED = 1.05  # R-hat above which chains have not met [Vehtari et al. 2021 ask for 1.01 of long chains]
 FEWEST = 100  # effective draws below which ends of intervals are rough

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from discreet.mechanisms.statistics.noisy_statistic import naive_law
+from discreet.families.family import Family, Floats
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic, naive_law
 from discreet.posteriors.base import FamilyPosterior
 from discreet.posteriors.posterior import Diagnostics
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Family, Floats
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 
 @final

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from discreet.catalogue import ROWS, row_of
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.count_model import CountModel
 from discreet.posteriors.drawn import DrawnPosterior
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-    from discreet.models.count_model import CountModel
-    from discreet.posteriors.draws import Draws
-    from discreet.posteriors.tables import TablePosterior
+from discreet.posteriors.draws import Draws
+from discreet.posteriors.tables import TablePosterior
 
 READINGS = ("noise_aware", "naive")
 

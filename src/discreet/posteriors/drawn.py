@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
+from discreet.families.family import Floats
 from discreet.posteriors.draws import Draws, OnlyDraws
 from discreet.posteriors.labels import family_names
 from discreet.posteriors.posterior import LEVEL, Diagnostics, Posterior
+from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-    from discreet.families.family import Floats
-    from discreet.sampling.source import Source
 
 
 @dataclass(frozen=True, eq=False, repr=False)

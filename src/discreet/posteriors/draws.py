@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
+from discreet.families.family import Family, Floats
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
 
-if TYPE_CHECKING:
-    from discreet.families.family import Family, Floats
-    from discreet.models.count_model import CountModel
-    from discreet.models.generalized_linear import GeneralizedLinear
+Model = Family | CountModel | GeneralizedLinear
 
-    Model = Family | CountModel | GeneralizedLinear
 
 Nested = float | tuple["Nested", ...]
 

@@ -5,26 +5,22 @@ from __future__ import annotations
 import importlib
 import io
 import warnings
+from collections.abc import Mapping
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from discreet.families.family import Family, Floats
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.posteriors.drawn import DrawnPosterior
 from discreet.posteriors.named_parameters import named
+from discreet.posteriors.posterior import Posterior
 from discreet.posteriors.regression.coefficients import NormalCoefficients
-from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from discreet.families.family import Family, Floats
-    from discreet.posteriors.posterior import Posterior
-    from discreet.posteriors.tables import TablePosterior
-    from discreet.sampling.source import Source
+from discreet.posteriors.tables import TablePosterior
+from discreet.sampling.source import SeededSource, Source
 
 # Draws of a posterior that is public already need no secret bits: a seed makes the file reproducible.
 PUBLIC_SEED = 20250101

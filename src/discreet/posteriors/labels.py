@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
+from discreet.families.family import Family
 from discreet.posteriors.named_parameters import named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from discreet.families.family import Family
 
 UNKNOWN = "(unknown)"  # where a schema sends undeclared categories
 BARE = ("p", "weights")  # variables whose coordinates are known by their label alone

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from discreet.mechanisms.local.profile_base import ProfileMechanism
 
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @final

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.catalogue import ROWS
+from discreet.families.family import Family, Floats
 from discreet.families.laws.matrices import unpack
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Family, Floats
 
 Named = dict[str, "Floats"]
 

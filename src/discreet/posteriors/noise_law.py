@@ -7,13 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from discreet.families.family import Floats
 
-    from discreet.families.family import Floats
+if TYPE_CHECKING:
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
+
 
 KINDS = ("laplace", "gaussian", "discrete_laplace", "discrete_gaussian")
 LEAST = 1e-200

@@ -9,21 +9,19 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.families.family import credible
+from discreet.families.family import Floats, credible
 from discreet.posteriors.cautions import cautions as judgement
 from discreet.posteriors.labels import UNNAMED, Labels, unique
 from discreet.sampling.agreement import effective_size, r_hat
-from discreet.sampling.source import SYSTEM
+from discreet.sampling.source import SYSTEM, Source
 from discreet.shown import visible
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from numpy.typing import NDArray
 
-    from discreet.families.family import Floats
-    from discreet.sampling.source import Source
 
 LEVEL = 0.9
 NAIVE = "the noise of the release is left out of this reading: its intervals are too narrow"

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
+from discreet.families.family import Floats
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.cautions import cautions, judged
-from discreet.posteriors.hidden_markov.private_chain import burnt
+from discreet.posteriors.hidden_markov.private_chain import ReleasedChains, burnt
 from discreet.posteriors.hidden_markov.private_chain import read as read_states
-from discreet.posteriors.posterior import Diagnostics, Sampled
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
-    from discreet.posteriors.hidden_markov.private_chain import ReleasedChains
-    from discreet.posteriors.posterior import Posterior
+from discreet.posteriors.posterior import Diagnostics, Posterior, Sampled
 
 
 @final

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.catalogue import row_of
+from discreet.families.family import Family
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_statistic import DEFAULT_READING, NoisyStatistic
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.posteriors.counts_read import cell_posterior, drawn_posterior
 from discreet.posteriors.draws import Draws
-
-if TYPE_CHECKING:
-    from discreet.families.family import Family
-    from discreet.models.count_model import CountModel
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.posteriors.posterior import Posterior
+from discreet.posteriors.posterior import Posterior
 
 DRAWN = "draws"  # the one reading of a release of posterior draws
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.families.family import Floats
+from discreet.posteriors.labels import Labels
 from discreet.posteriors.posterior import Posterior
+from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from discreet.families.family import Floats
-    from discreet.posteriors.labels import Labels
-    from discreet.sampling.source import Source
 
 
 @final

@@ -6,7 +6,9 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self, final
+from typing import Self, final
+
+from flint import arb
 
 from discreet.privacy.accounting.conversions import (
     above,
@@ -21,7 +23,7 @@ from discreet.privacy.accounting.conversions import (
     range_epsilon,
     range_renyi,
 )
-from discreet.privacy.arithmetic.ball import ball, decide
+from discreet.privacy.arithmetic.ball import Exact, ball, decide
 from discreet.privacy.arithmetic.curves import upward
 from discreet.privacy.guarantee import (
     SUBSTITUTE,
@@ -35,11 +37,6 @@ from discreet.privacy.guarantee import (
     renyi_order,
 )
 from discreet.privacy.relation import checked_relation
-
-if TYPE_CHECKING:
-    from flint import arb
-
-    from discreet.privacy.arithmetic.ball import Exact
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self, final
+from typing import Self, final
 
 from discreet.privacy.accounting.conversions import (
     above,
@@ -16,11 +17,13 @@ from discreet.privacy.accounting.conversions import (
     renyi_delta,
     renyi_epsilon,
 )
-from discreet.privacy.arithmetic.ball import ball
+from discreet.privacy.arithmetic.ball import Exact, ball
 from discreet.privacy.arithmetic.curves import (
+    Curve,
     GroupCurve,
     GroupProfile,
     Points,
+    Profile,
     Unbounded,
     below,
     downward,
@@ -40,13 +43,6 @@ from discreet.privacy.guarantee import (
     renyi_order,
 )
 from discreet.privacy.relation import checked_relation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.arithmetic.curves import Curve, Profile
-
 
 SMALLEST = 1e-300
 PROBES = tuple(1 + 2.0**j for j in range(-6, 9))  # orders at which a foreign curve is looked at

@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING
 
-from discreet.privacy.arithmetic.ball import ball, floor, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, floor, precision
 from discreet.privacy.arithmetic.curves import Points, downward
 from discreet.privacy.guarantee import Guarantee, NotProved, group_size
 from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
-
-if TYPE_CHECKING:
-    from discreet.privacy.arithmetic.ball import Exact
 
 BITS = 256
 STEPS = 64  # each one double to the private side; a handful is ever needed

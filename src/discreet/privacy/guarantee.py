@@ -7,8 +7,9 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.relation import (
     ADD_REMOVE,
     SUBSTITUTE,
@@ -17,10 +18,6 @@ from discreet.privacy.relation import (
     checked_relation,
     one_relation,
 )
-
-if TYPE_CHECKING:
-    from discreet.privacy.arithmetic.ball import Exact
-
 
 __all__ = [
     "ADD_REMOVE",

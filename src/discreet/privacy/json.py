@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from discreet.privacy.accounting.composition import Composition, Worst
 from discreet.privacy.amplification.couplings import GaussianShift, LaplaceShift, TwoSteps
@@ -17,6 +17,7 @@ from discreet.privacy.amplification.subsampling import (
     SampledGaussianProfile,
     SubsampledProfile,
 )
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.arithmetic.curves import GroupCurve, GroupProfile, Points, Unbounded
 from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.privacy.kinds import (
@@ -37,9 +38,6 @@ from discreet.privacy.worst_pairs.pairs import (
     GammaShapePairs,
     NormalPair,
 )
-
-if TYPE_CHECKING:
-    from discreet.privacy.arithmetic.ball import Exact
 
 Json = dict[str, Any]
 

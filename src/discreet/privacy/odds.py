@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from discreet.privacy.accounting.conversions import above
-from discreet.privacy.arithmetic.ball import ball
-from discreet.privacy.guarantee import positive, probability
-
-if TYPE_CHECKING:
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.arithmetic.ball import Exact, ball
+from discreet.privacy.guarantee import Guarantee, positive, probability
 
 # Shares of the failure probability at which ε(δ) is asked; each gives a valid bound, the least is taken.
 SHARES = (

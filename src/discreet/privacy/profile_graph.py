@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,18 +21,15 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 
 from discreet.privacy.amplification.mixing import FiniteKernel, Row
-from discreet.privacy.arithmetic.ball import ball, ceiling, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import exact
 from discreet.privacy.relation import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import networkx as nx
 
-    from discreet.privacy.arithmetic.ball import Exact
+Edge = tuple[int, int]
 
-    Edge = tuple[int, int]
 
 TINY = 1e-290  # below this doubles lose digits
 CLOSE_CALL = 1e-12  # ratios of doubles this close to the largest are compared exactly

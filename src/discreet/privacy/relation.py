@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Self, final
 
 KINDS = ("substitute", "add_remove", "profile")
 LONGEST = 200  # characters of a description

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from discreet.catalogue import ROWS
 from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.privacy.json import to_json
 from discreet.privacy.odds import loss_bound, sure_after
@@ -18,10 +20,8 @@ from discreet.release.certificate_text import certificate_text
 from discreet.release.json import model_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.privacy.arithmetic.ball import Exact
     from discreet.release.release import Release
+
 
 __all__ = ["certificate", "certificate_text", "in_words"]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from discreet.privacy.words import knob, upward
 from discreet.shown import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 KNOWN = "discreet-certificate/1"
 WIDTH = 96

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,12 @@ from discreet import __version__
 from discreet.place import KEPT, dated
 from discreet.release.json import digest
 from discreet.release.receipt import canonical
+from discreet.report import LedgerView
 from discreet.shown import address, json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from discreet.release.release import Release
-    from discreet.report import LedgerView
+
 
 FORMAT = "discreet-release/1"
 MEMBERS = ("format", "release", "files")

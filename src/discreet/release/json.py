@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import Enum
 from fractions import Fraction
@@ -15,27 +16,25 @@ import numpy as np
 
 from discreet.catalogue import COUNTS, FAMILY, ROWS
 from discreet.families.exact_fields import Rational
+from discreet.families.family import Family
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.count_model import CountModel
 from discreet.models.design import Feature
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import LOSSES, MarginLoss, named_loss
-from discreet.posteriors.draws import Draws
+from discreet.posteriors.draws import Draws, ReleasedValue
 from discreet.privacy.json import from_json, number_from_json, number_to_json, to_json
 from discreet.privacy.relation import Relation
 from discreet.release.receipt import Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from discreet.families.family import Family
-    from discreet.models.count_model import CountModel
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.posteriors.draws import ReleasedValue
     from discreet.release.release import Release
 
-    Model = Family | CountModel | GeneralizedLinear
+Model = Family | CountModel | GeneralizedLinear
+
 
 Json = dict[str, Any]
 WHOLE = 2**53  # integers below it are the same number in every JSON reader

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Protocol, final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, final
 
 GENESIS = "0" * 64
 

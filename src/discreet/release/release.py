@@ -9,9 +9,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
+from discreet.families.family import Family
+from discreet.mechanisms.regression.noisy_moments import NoisyMoments
+from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.posteriors.draws import Draws
 from discreet.posteriors.inference_data import PUBLIC_SEED
 from discreet.posteriors.labels import Labels
+from discreet.posteriors.posterior import Posterior
 from discreet.posteriors.read import posterior, reading_of
+from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.release.certificate import certificate, in_words
 from discreet.release.folder import (
     BrokenRelease,
@@ -21,25 +31,14 @@ from discreet.release.folder import (
     write_rest,
 )
 from discreet.release.json import canonical, release_arguments, release_to_json
-from discreet.sampling.source import SeededSource
+from discreet.release.receipt import Receipt
+from discreet.report import LedgerView
+from discreet.sampling.source import SeededSource, Source
 from discreet.shown import visible
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from discreet.families.family import Family
-    from discreet.mechanisms.regression.noisy_moments import NoisyMoments
-    from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-    from discreet.models.count_model import CountModel
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.posteriors.draws import Draws
-    from discreet.posteriors.posterior import Posterior
-    from discreet.privacy.guarantee import Guarantee, Relation
-    from discreet.release.receipt import Receipt
-    from discreet.report import LedgerView
-    from discreet.sampling.source import Source
 
 __all__ = ["BrokenRelease", "Release"]
 

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast, final
+from typing import cast, final
 
 import numpy as np
 
 from discreet.catalogue import row_of
+from discreet.families.family import Floats
+from discreet.models.bayes_net import BayesianNetwork
+from discreet.models.hidden_markov import HiddenMarkov
+from discreet.models.mixture import Mixture
+from discreet.models.naive_bayes import NaiveBayes
 from discreet.posteriors.counts.naive_bayes import NaiveBayesPosterior
 from discreet.posteriors.draws import OnlyDraws
-from discreet.posteriors.tables import split
+from discreet.posteriors.posterior import Posterior
+from discreet.posteriors.tables import ProbabilityTable, TablePosterior, split
+from discreet.release.release import Release
 from discreet.report.drawn.shares import LEVEL, Shares, numbers, strips
 from discreet.report.markup import Html, joined, paragraphs, table
 from discreet.report.numbers import NONE, decimals, shown, whole
 from discreet.report.subject import Subject, quoted
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
-    from discreet.models.bayes_net import BayesianNetwork
-    from discreet.models.hidden_markov import HiddenMarkov
-    from discreet.models.mixture import Mixture
-    from discreet.models.naive_bayes import NaiveBayes
-    from discreet.posteriors.posterior import Posterior
-    from discreet.posteriors.tables import ProbabilityTable, TablePosterior
-    from discreet.release.release import Release
 
 MOST_TABLES = 24
 READ = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, final
 import numpy as np
 from scipy.special import ndtri
 
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.report.drawn.pictures import bars, drawn_rows, forest
 from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
 from discreet.report.numbers import decimals, places_for, shown, whole
@@ -15,9 +16,9 @@ from discreet.report.subject import Group, Subject, quoted
 from discreet.report.summary import LEVEL, Summary, released_draws
 
 if TYPE_CHECKING:
-    from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.posteriors.regression.coefficients import Coefficients
     from discreet.release.release import Release
+
 
 MOST_WEIGHTS, MOST_BARS = 24, 10
 SCALE = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.families.family import Family, Floats
 from discreet.report.drawn.densities import density, drawn_on_prior
 from discreet.report.drawn.pictures import MOST_ROWS, drawn_rows, forest
 from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
@@ -23,8 +24,8 @@ from discreet.report.summary import (
 )
 
 if TYPE_CHECKING:
-    from discreet.families.family import Family, Floats
     from discreet.release.release import Release
+
 
 MOST_LINES = 25  # of a table; the rest is counted
 AWARE = (

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, final
+from typing import Protocol, final
 
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.words import in_words
-
-if TYPE_CHECKING:
-    from discreet.privacy.guarantee import Guarantee
 
 
 class WhatIsLeft(Protocol):

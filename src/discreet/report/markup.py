@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from typing import TYPE_CHECKING, final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import final
 
 VOID = {"meta", "line", "path", "rect", "circle", "polygon"}
 SHOWN_AS_BROKEN = "\ufffd"

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, Decimal
-from typing import TYPE_CHECKING
 
 from discreet.privacy.words import upward
+from discreet.report.drawn.svg import Axis
 from discreet.report.markup import Html, element
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from discreet.report.drawn.svg import Axis
 
 NONE = "—"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from discreet.catalogue import row_of
 from discreet.report import promises
+from discreet.report.ledger_view import LedgerView
 from discreet.report.markup import Html, element, facts, joined
 from discreet.report.numbers import certified, powers, share_upward, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from discreet.release.release import Release
-    from discreet.report.ledger_view import LedgerView
+
 
 LOUD = "Not private"
 UNKEPT = (

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr
 
 from discreet.catalogue import ROWS
+from discreet.families.family import Floats
 from discreet.numerics.search import bisect, doubles
 from discreet.report.drawn.pictures import bars
 from discreet.report.drawn.svg import Axis, area, bottom_axis, box, curve, line, responsive
 from discreet.report.markup import Html, element, joined, paragraphs, table
 from discreet.report.numbers import places_for, shown, tick_teller
-from discreet.report.subject import quoted
+from discreet.report.subject import Group, Subject, quoted
 from discreet.report.summary import LEVEL, shown_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.families.family import Floats
     from discreet.release.release import Release
-    from discreet.report.subject import Group, Subject
 
     Predictive = Callable[[Release, Subject, Any], Html]
+
 
 MOST_BARS, MOST_ROWS, FINE, DRAWS = 50, 12, 4096, 4000
 MOST_COUNTS = 2**16

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from discreet.privacy.json import from_json
 from discreet.privacy.words import in_words, knob
 from discreet.report.drawn.curve import privacy_curve
 from discreet.report.drawn.svg import box, responsive
+from discreet.report.ledger_view import LedgerView, ScopeView
 from discreet.report.markup import Html, element, facts, joined, listed, paragraphs, table
 from discreet.report.numbers import certified, powers, share_upward
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from discreet.release.release import Release
-    from discreet.report.ledger_view import LedgerView, ScopeView
+
 
 LONGEST = 160  # of a parameter's value
 QUESTIONS = {

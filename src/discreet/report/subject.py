@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -10,8 +11,6 @@ import numpy as np
 from discreet.catalogue import ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from discreet.release.release import Release
 
 

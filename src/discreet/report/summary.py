@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
+from discreet.families.family import Floats
+from discreet.report.subject import Group
+
 if TYPE_CHECKING:
-    from discreet.families.family import Floats
     from discreet.posteriors.drawn import DrawnPosterior
     from discreet.release.release import Release
-    from discreet.report.subject import Group
+
 
 LEVEL = 0.9
 DRAWN = "draws"  # the reading of a release that holds draws and nothing else

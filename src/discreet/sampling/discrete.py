@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
+from flint import arb
+from numpy.typing import NDArray
 
 from discreet.privacy.arithmetic.ball import ball, precision
 from discreet.sampling.lazy import START_BITS, Uniform, refine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from fractions import Fraction
-
-    from flint import arb
-    from numpy.typing import NDArray
-
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 
 def invert(source: Source, edges: Callable[[], Sequence[arb]], size: int) -> NDArray[np.int64]:

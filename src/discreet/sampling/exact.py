@@ -6,25 +6,22 @@ Parameters stand for the rationals they are (int, float, Fraction). `bits` names
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from fractions import Fraction
+from types import ModuleType
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.sampling import checked_arguments as given
 from discreet.sampling import discrete, multivariate, noise, singles
+from discreet.sampling.checked_arguments import Numbers, Rows
 from discreet.sampling.in_bulk import continuous as bulk
 from discreet.sampling.in_bulk.batches import FEW, FINEST, LARGEST_SHAPE, Shapes
 from discreet.sampling.lazy import Tape
+from discreet.sampling.source import Source
 from discreet.sampling.truncated import Window, simplex_of
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-    from types import ModuleType
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.sampling.checked_arguments import Numbers, Rows
-    from discreet.sampling.source import Source
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]

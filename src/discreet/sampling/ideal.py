@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from flint import arb
 
 from discreet.privacy.arithmetic.ball import ball
 from discreet.sampling.in_bulk.strips import FRACTION_BITS, HEIGHT, TABLE, TAIL, WEIGHTS
 from discreet.sampling.lazy import Lazy, Real, Tape, Uniform, positive
+from discreet.sampling.source import Source
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Row = Sequence[int]
 
-    from discreet.sampling.source import Source
-
-    Row = Sequence[int]
 
 THIRD = Fraction(1, 3)
 

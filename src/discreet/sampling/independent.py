@@ -7,9 +7,10 @@ independent Gamma(α_i, λ) given θ_i ≥ lower. Any s₀ ∈ [0, 1) gives the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from flint import arb
@@ -19,9 +20,6 @@ from discreet.numerics.search import bisect, doubles
 from discreet.privacy.arithmetic.ball import ball
 from discreet.sampling import ideal
 from discreet.sampling.lazy import Lazy, Real, Tape, positive
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _HALVINGS = 60
 

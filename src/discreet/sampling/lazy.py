@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, final
+from collections.abc import Callable
+from typing import Generic, TypeAlias, TypeVar, final
 
 import numpy as np
 from flint import arb, ctx, fmpz
 
 from discreet.privacy.arithmetic.ball import MAX_BITS, PrecisionError, precision
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.sampling.source import Source, Words
+from discreet.sampling.source import Source, Words
 
 T = TypeVar("T")
 

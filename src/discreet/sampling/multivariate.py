@@ -8,18 +8,16 @@ Rounding, the same for every data set: locations to the nearest multiple of the 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from fractions import Fraction
+from typing import final
 
 from flint import arb
 
 from discreet.privacy.arithmetic.ball import ball
 from discreet.sampling import ideal
 from discreet.sampling.lazy import Lazy, Real, Tape, cell, refine, significant
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
 
 Vector = tuple["Fraction", ...]
 Matrix = tuple[Vector, ...]

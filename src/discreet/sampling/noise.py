@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isqrt
-from typing import TYPE_CHECKING
+
+import numpy as np
+from flint import fmpz
+from numpy.typing import NDArray
 
 from discreet.privacy.arithmetic.ball import ball
 from discreet.sampling.in_bulk import batches
 from discreet.sampling.lazy import Uniform, positive, refine
-
-if TYPE_CHECKING:
-    import numpy as np
-    from flint import fmpz
-    from numpy.typing import NDArray
-
-    from discreet.sampling.source import Source, Words
+from discreet.sampling.source import Source, Words
 
 LEAST_VARIANCE = 1e-280  # below, doubles lose their relative accuracy
 LARGEST_SCALE = 10**12  # |x| < 2^53 except with probability e^-9000: float64 cells and int64 are safe

@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 from scipy import special
 
 from discreet.numerics.search import greatest_near
 from discreet.privacy.arithmetic.ball import ball, precision
 from discreet.sampling.lazy import Tape, Uniform, positive
+from discreet.sampling.source import Source
 from discreet.sampling.truncated import Window
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.sampling.source import Source
 
 HALF = Fraction(1, 2)
 _LARGE_SHAPE = 10**5

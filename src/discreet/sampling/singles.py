@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.privacy.arithmetic.ball import ball
 from discreet.sampling import flat, ideal, independent, reference, truncated
 from discreet.sampling.checked_arguments import integers
+from discreet.sampling.in_bulk.batches import Shapes
 from discreet.sampling.lazy import Lazy, Real, Tape, nearest, shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
-
-    from discreet.sampling.in_bulk.batches import Shapes
-    from discreet.sampling.multivariate import ExactNormalInverseGamma
-    from discreet.sampling.source import Source
+from discreet.sampling.multivariate import ExactNormalInverseGamma
+from discreet.sampling.source import Source
 
 
 def dirichlet(source: Source, shapes: Shapes, size: int, bits: int) -> NDArray[np.int64]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from flint import arb
@@ -13,12 +14,7 @@ from scipy.special import betainc, gammaincc, gammaln
 
 from discreet.privacy.arithmetic.ball import ball, ceiling, floor, settle
 from discreet.sampling import ideal
-from discreet.sampling.lazy import Lazy, Real, Tape, positive
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.sampling.lazy import Uniform
+from discreet.sampling.lazy import Lazy, Real, Tape, Uniform, positive
 
 FRIENDLY = 0.1  # reject from the whole Beta when at least this share of it lies inside
 

@@ -6,25 +6,22 @@ Values are quantised to a public grid and summed as integers: order-independent,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from discreet.catalogue import row_of
+from discreet.families.family import Family, Sensitivity
+from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.statistics.exact_value import PrivateValue, checked, of_rows
 from discreet.statistics.ranges import refuse_narrow
 from discreet.tables.errors import blindly
+from discreet.tables.table import Table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.families.family import Family, Sensitivity
-    from discreet.models.count_model import CountModel
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.tables.table import Table
-
-    Query = Callable[[], PrivateValue]
-    Model = Family | CountModel | GeneralizedLinear
+Query = Callable[[], PrivateValue]
+Model = Family | CountModel | GeneralizedLinear
 
 
 @final

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import ibis
 import numpy as np
 
+from discreet.families.family import Integers
+from discreet.models.count_model import Cells, CountModel
 from discreet.statistics.bounded_statistic import PrivateValue
 from discreet.statistics.counts import grouped, joint_counts, packed, size_of
 from discreet.tables.engine import prepared
+from discreet.tables.table import Table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.families.family import Integers
-    from discreet.models.count_model import Cells, CountModel
-    from discreet.tables.table import Table
-
-    Reader = Callable[[], list[Integers]]
+Reader = Callable[[], list[Integers]]
 
 
 def bind_cells(table: Table, model: CountModel) -> tuple[Table, CountModel]:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.family import Integers, Sensitivity
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.statistics.exact_value import PrivateValue, checked, of_rows
 from discreet.statistics.joint import grouped, joint_counts, packed, size_of, valued
 from discreet.statistics.sums import FEW, selected, summed_codes
 from discreet.tables.errors import blindly
+from discreet.tables.table import Table
 from discreet.tables.units import split_by_code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from discreet.families.dirichlet_categorical import DirichletCategorical
-    from discreet.tables.table import Table
 
 
 @final

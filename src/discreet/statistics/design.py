@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, final
@@ -9,18 +10,16 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.models.design import Feature
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Logistic, MarginLoss
 from discreet.tables.derived.columns import Affine, Column, Compare, Expression
 from discreet.tables.derived.demands import literal, range_of
 from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind, Schema
+from discreet.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ibis.expr import types as ir
 
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.tables.table import Table
 
 OWN = "\0"  # begins the names of columns of ours: no column of data has it in its name
 ANSWER = f"{OWN}y"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -11,20 +12,17 @@ from typing import TYPE_CHECKING, Any, final
 import ibis
 import numpy as np
 
-from discreet.tables.codes import clean_code, coded, mapped, sizes
+from discreet.families.family import Integers
+from discreet.tables.codes import Coded, clean_code, coded, mapped, sizes
 from discreet.tables.engine import batches, prepared
 from discreet.tables.errors import TableError
 from discreet.tables.rows import UNIT, clean_rows
+from discreet.tables.table import Table
 from discreet.tables.units import WEIGHT, weighted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from ibis.expr import types as ir
 
-    from discreet.families.family import Integers
-    from discreet.tables.codes import Coded
-    from discreet.tables.table import Table
 
 PACKED = 2**16  # cells of one packed group-by: with more, a second pass over the rows is faster
 EMBEDDED = 2**20  # the same on DuckDB, which then counts without hashing

@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from discreet.compiled import kernel
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats, Integers
+from discreet.families.family import Floats, Integers
 
 
 @kernel

@@ -5,12 +5,16 @@ Both give what the family's own Ball gives, bit for bit: the same operations in 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from discreet.families.family import Floats, Integers
+from discreet.families.linear_regression import BayesianLinearRegression
+from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.families.records import KEPT, LARGEST, Ball, refuse_overflow, tight
 from discreet.statistics.exact_value import MOST_RECORDS, PrivateValue
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row, selected
@@ -18,18 +22,13 @@ from discreet.tables.engine import batches
 from discreet.tables.numbers import double, floor, truncated
 from discreet.tables.rows import clean_rows
 from discreet.tables.schema import Bounded
+from discreet.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ibis.expr import types as ir
 
-    from discreet.families.family import Floats, Integers
-    from discreet.families.linear_regression import BayesianLinearRegression
-    from discreet.families.normal_inverse_wishart import NormalInverseWishart
-    from discreet.tables.table import Table
+Query = Callable[[], PrivateValue]
 
-    Query = Callable[[], PrivateValue]
 
 BLOCK = 2**14  # rows of which some columns stay in the cache; BLAS takes so few in one thread
 WIDEST = 55  # columns of a remote engine: PostgreSQL returns at most 1664 sums

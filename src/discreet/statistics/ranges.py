@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +10,13 @@ from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.tables.derived.demands import range_of
 from discreet.tables.schema import Binary, Bounded, Count, Kind
+from discreet.tables.table import Table
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from discreet.statistics.bounded_statistic import Model
-    from discreet.tables.table import Table
 
-    Limits = tuple[Fraction, Fraction] | None
+Limits = tuple[Fraction, Fraction] | None
+
 
 ROUNDING = 2.0**-40  # of the range: the bounds of a scaled column are rounded outward
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
 from discreet.models.regression_records import Records
 from discreet.statistics.design import compact
 from discreet.statistics.exact_value import PrivateValue
@@ -14,16 +17,12 @@ from discreet.statistics.sums import as_number, at_most
 from discreet.tables.engine import batches, prepared
 from discreet.tables.rows import clean_rows
 from discreet.tables.schema import Categorical, Kind
+from discreet.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import pyarrow as pa
     from ibis.expr import types as ir
 
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
-    from discreet.tables.table import Table
 
 BATCH = 2**15
 

@@ -5,13 +5,16 @@ Batches into BLAS on the embedded engine, else fixed point in SQL, in one pass; 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
+from discreet.families.family import Floats
 from discreet.families.records import refuse_overflow
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.signed_moments import constant_steps, length_square, moment_ball
 from discreet.statistics.design import ANSWER, designed
 from discreet.statistics.exact_value import MOST_RECORDS, PrivateValue
@@ -20,18 +23,14 @@ from discreet.statistics.sums import as_number, at_most, exact_sum, one_row
 from discreet.tables.engine import batches
 from discreet.tables.numbers import double
 from discreet.tables.rows import clean_rows
+from discreet.tables.schema import Bounded
+from discreet.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ibis.expr import types as ir
 
-    from discreet.families.family import Floats
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.tables.schema import Bounded
-    from discreet.tables.table import Table
+Query = Callable[[], PrivateValue]
 
-    Query = Callable[[], PrivateValue]
 
 SIGN = "y"
 

@@ -5,22 +5,21 @@ The same rows as tables.units.sampled, a quarter of the time and of the memory.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.families.family import Integers
+from discreet.families.records import Lattice
 from discreet.tables.engine import batches
 from discreet.tables.rows import UNIT
+from discreet.tables.table import Table
 from discreet.tables.units import ROUNDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ibis.expr import types as ir
 
-    from discreet.families.family import Integers
-    from discreet.families.records import Lattice
-    from discreet.tables.table import Table
 
 BATCH = 2**16  # rows that the engine hands over at once
 WIDEST = 2**31  # values of one column: with fewer than 2^32 rows, keys fit 63 bits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +12,12 @@ from discreet.statistics.exact_value import MOST_RECORDS
 from discreet.tables.engine import prepared
 from discreet.tables.numbers import double, quantised
 from discreet.tables.schema import Binary, Bounded, Count, Kind
+from discreet.tables.table import Table
 from discreet.tables.units import sampled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ibis.expr import types as ir
 
-    from discreet.tables.table import Table
 
 FEW = 24  # codes that are counted side by side for each unit
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.families.dirichlet_multinomial import DirichletMultinomial
+from discreet.families.family import Integers
+from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.records import Lattice, refuse_overflow
+from discreet.families.scalar import ScalarFamily
 from discreet.statistics.exact_value import MOST_RECORDS, PrivateValue
 from discreet.statistics.sorted_units import kept_values, sortable
 from discreet.statistics.sums import (
@@ -24,20 +29,13 @@ from discreet.tables.codes import how_often
 from discreet.tables.numbers import double
 from discreet.tables.rows import clean_rows
 from discreet.tables.schema import Binary, Count
+from discreet.tables.table import Table
 from discreet.tables.units import split_by_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ibis.expr import types as ir
 
-    from discreet.families.dirichlet_multinomial import DirichletMultinomial
-    from discreet.families.family import Integers
-    from discreet.families.normal_inverse_gamma import NormalInverseGamma
-    from discreet.families.scalar import ScalarFamily
-    from discreet.tables.table import Table
-
-    Query = Callable[[], PrivateValue]
+Query = Callable[[], PrivateValue]
 
 
 def total(table: Table, model: ScalarFamily, n: int | None) -> Query:

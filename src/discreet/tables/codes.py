@@ -10,11 +10,10 @@ import ibis.expr.datatypes as dt
 
 from discreet.tables.encode import clean
 from discreet.tables.schema import Binary, Categorical, Count, Kind
+from discreet.tables.table import Table
 
 if TYPE_CHECKING:
     from ibis.expr import types as ir
-
-    from discreet.tables.table import Table
 
 
 SIGNED = (dt.int8, dt.int16, dt.int32, dt.int64)

@@ -9,6 +9,7 @@ it is declared.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -19,9 +20,8 @@ import sqlglot as sg
 from discreet.tables.engine import as_written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
     from ibis.backends import BaseBackend
+
 
 DUCKDB = re.compile(r"(BOOLEAN|U?(TINY|SMALL|BIG)INT|U?INTEGER|HUGEINT|FLOAT|DOUBLE|DECIMAL\(.*\)|UUID)")
 SPARK = re.compile(r"(boolean|tinyint|smallint|int|bigint|float|double|decimal\(.*\))")

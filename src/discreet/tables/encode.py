@@ -5,21 +5,16 @@ Engines disagree on NaN (greatest, or unordered), on rounding and on casts; each
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 from math import inf
-from typing import TYPE_CHECKING
 
 import ibis
 from ibis.expr import datatypes as dt
 from ibis.expr import types as ir
 
 from discreet.tables.numbers import double, quantised
-from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.tables.schema import Scalar
+from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind, Scalar
 
 LARGEST_DOUBLE = 1e308
 SMALLEST_DECIMAL = 1e-60  # smaller decimals are 0: a cast that underflows is an error on PostgreSQL

@@ -6,6 +6,7 @@ functions), so that what it cannot do is refused before anything is charged. Tha
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ import ibis
 from discreet.tables.errors import guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import pyarrow as pa
     from ibis.backends import BaseBackend
     from ibis.expr import types as ir

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from discreet.tables.encode import clean, refuse_type
 from discreet.tables.engine import prepared, said_back
 from discreet.tables.errors import blindly, guarded
-from discreet.tables.schema import Binary
+from discreet.tables.opening.sources import TableSource
+from discreet.tables.schema import Binary, Kind, Schema
+from discreet.tables.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from ibis.expr import types as ir
 
-    from discreet.tables.opening.sources import TableSource
-    from discreet.tables.schema import Kind, Schema
-    from discreet.tables.table import Table
 
 UNIT = "discreet_unit"
 NOTHING: Mapping[str, Any] = {}

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn, final
 
+from discreet.families.family import Family
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation
+from discreet.tables.derived.columns import Expression
 from discreet.tables.schema import Kind, Schema, as_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from discreet.families.family import Family
     from discreet.statistics import BoundedStatistic
-    from discreet.tables.derived.columns import Expression
     from discreet.tables.opening.sources import TableSource
 
 

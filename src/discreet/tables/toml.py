@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from discreet.shown import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def toml_column(name: str, declared: Mapping[str, Any], note: str = "") -> str:

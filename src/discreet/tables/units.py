@@ -6,6 +6,7 @@ often over s. The choice reads no other unit. Rows that tie are equal, so their 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import ibis
@@ -14,9 +15,8 @@ from discreet.tables.codes import how_often
 from discreet.tables.rows import UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ibis.expr import types as ir
+
 
 WEIGHT = "discreet_weight"
 PRIME = 2**31 - 1

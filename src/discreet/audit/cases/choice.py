@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case, Cases
@@ -16,11 +17,6 @@ from discreet.mechanisms.choice.continuous_exponential import ContinuousExponent
 from discreet.mechanisms.choice.exponential import Exponential
 from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
 from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 case = Cases()
 

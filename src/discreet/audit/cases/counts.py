@@ -5,23 +5,19 @@ from __future__ import annotations
 import math
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.integrate import quad
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case, Cases
+from discreet.audit.case import Case, Cases, Profile
 from discreet.audit.cases.noise import discrete_gaussian_pmf
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.privacy.guarantee import ADD_REMOVE
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.audit.case import Profile
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 case = Cases()
 

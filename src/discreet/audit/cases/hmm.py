@@ -6,9 +6,9 @@ import itertools
 import math
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case, Cases
@@ -16,16 +16,13 @@ from discreet.audit.cases.mcmc import LOWER, PRIOR, blocks, density
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs, moved, transition_counts
 from discreet.mcmc.target import UNIT, in_units
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.privacy.guarantee import Guarantee
 from discreet.sampling import exact
+from discreet.sampling.source import Source
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Path = tuple[int, ...]
 
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
-
-    Floats = NDArray[np.float64]
-    Path = tuple[int, ...]
 
 case = Cases()
 

@@ -5,29 +5,26 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case, Cases
-from discreet.mechanisms.local.profile_base import chosen
+from discreet.mechanisms.local.profile_base import ProfileMechanism, chosen
 from discreet.mechanisms.local.profile_bits import OneBitCluster, SmoothOneBit, TwoProfileBit
 from discreet.mechanisms.local.profile_categorical import LARGEST_ERROR, SmoothCategorical
 from discreet.mechanisms.noise.ornstein_uhlenbeck import OrnsteinUhlenbeck, TieredGaussian
 from discreet.mechanisms.sgd.losses import Loss
 from discreet.mechanisms.sgd.noisy_projected_sgd import NoisyProjectedSGD, rounding
 from discreet.privacy.amplification.noisy_sgd import NoisySGD
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.profile_graph import ProfileGraph
+from discreet.sampling.source import Source
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    from discreet.mechanisms.local.profile_base import ProfileMechanism
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
-
-    Floats = NDArray[np.float64]
 
 case = Cases()
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case, Cases
@@ -15,6 +16,7 @@ from discreet.audit.cases.choice import softmax
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker, accepted
+from discreet.mcmc.kernel import Counts
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
@@ -23,14 +25,10 @@ from discreet.mcmc.running.endings import NoisyWeights
 from discreet.mcmc.target import UNIT, CellTarget
 from discreet.privacy.guarantee import SUBSTITUTE
 from discreet.sampling import exact
+from discreet.sampling.source import Source
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    from discreet.mcmc.kernel import Counts
-    from discreet.sampling.source import Source
-
-    Floats = NDArray[np.float64]
 
 case = Cases()
 

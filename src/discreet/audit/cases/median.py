@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case, Cases
+from discreet.audit.case import Case, Cases, Profile
+from discreet.audit.exact_profiles import Law
 from discreet.mechanisms.noise.clipped_mean import ClippedMean
 from discreet.mechanisms.sensitivity.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate
 from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian
 from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.audit.case import Profile
-    from discreet.audit.exact_profiles import Law
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 case = Cases()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit.case import Case, Cases
 from discreet.audit.exact_profiles import normal
@@ -18,17 +19,10 @@ from discreet.mechanisms.regression.polynomial_statistics import PolynomialStati
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.signed_moments import moment_ball, signed_moments
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation
 from discreet.privacy.kinds import GaussianDP
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.privacy.guarantee import Guarantee, Relation
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 case = Cases()
 

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betainc, betaln, xlog1py, xlogy
 
-from discreet.audit.case import Case, Cases
+from discreet.audit.case import Case, Cases, Profile
 from discreet.mechanisms.posterior.network_sample import OneNetworkSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.kinds import PureDP
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.audit.case import Profile
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 case = Cases()
 

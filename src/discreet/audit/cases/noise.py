@@ -5,24 +5,20 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case, Cases
+from discreet.audit.case import Case, Cases, Profile
 from discreet.mechanisms.local.kary_randomised_response import KaryRandomizedResponse
 from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
 from discreet.privacy.kinds import PureDP
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.audit.case import Profile
-    from discreet.mechanisms.noise.base import BasicMechanism
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 case = Cases()
 

@@ -6,30 +6,26 @@ p(θ) = N(∇F(θ); 0, σ²I)·det ∇²F(θ), and given θ̃ the Hessian is a G
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from discreet.audit.case import Case, Cases
+from discreet.audit.case import Case, Cases, Profile
 from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.sampling import exact
+from discreet.sampling.source import Source
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+Floats = NDArray[np.float64]
 
-    from numpy.typing import NDArray
-
-    from discreet.audit.case import Profile
-    from discreet.sampling.source import Source
-
-    Floats = NDArray[np.float64]
 
 case = Cases()
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit import posterior_pairs as pairs
 from discreet.audit.case import Case, Cases
-from discreet.catalogue import ROWS
+from discreet.audit.posterior_pairs import Neighbours
+from discreet.catalogue import ROWS, ModelRow
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.beta_binomial import BetaBinomial
 from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.dirichlet_categorical import DirichletCategorical
+from discreet.families.family import Family
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.laws.beta import BetaLaw
@@ -28,16 +32,7 @@ from discreet.mechanisms.posterior.draw import PosteriorDraw, simulate
 from discreet.mechanisms.posterior.statistical_query import GRID, StatisticalQuery, query_model
 from discreet.mechanisms.registry import MECHANISMS, single_draws
 from discreet.privacy.guarantee import ADD_REMOVE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.audit.posterior_pairs import Neighbours
-    from discreet.catalogue import ModelRow
-    from discreet.families.family import Family
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 case = Cases()
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from discreet.audit import exact_profiles as profiles
@@ -22,24 +24,18 @@ from discreet.mechanisms.regression.draws import (
     simulate,
 )
 from discreet.mechanisms.regression.one_sample import OneRegressionSample
+from discreet.mechanisms.regression.samplers.langevin import LangevinRun
 from discreet.mechanisms.regression.samplers.sampler import LastIterate
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import DeclaredLoss, Floats
 from discreet.models.regression_records import Records
-from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
 from discreet.sampling import exact
+from discreet.sampling.source import Source
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Event = Callable[[Floats], NDArray[np.bool_]]
 
-    from numpy.typing import NDArray
-
-    from discreet.mechanisms.regression.samplers.langevin import LangevinRun
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
-
-    Event = Callable[[Floats], NDArray[np.bool_]]
 
 case = Cases()
 

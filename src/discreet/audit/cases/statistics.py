@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betainc, betaln
 
 from discreet.audit import exact_profiles as profiles
-from discreet.audit.case import Case, Cases
+from discreet.audit.case import Case, Cases, Profile
 from discreet.audit.cases.noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
@@ -22,14 +24,7 @@ from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.audit.case import Profile
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 case = Cases()
 

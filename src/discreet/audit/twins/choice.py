@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
@@ -26,11 +27,7 @@ from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
 from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
 from discreet.privacy.kinds import BoundedRange, PureDP
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 twin = Twins()
 

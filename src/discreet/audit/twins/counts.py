@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from discreet.audit.case import Case
 from discreet.audit.cases.counts import discrete_gaussian, discrete_laplace
 from discreet.audit.twins.twin import Twins
 from discreet.privacy.kinds import PureDP, ZeroCDP
-
-if TYPE_CHECKING:
-    from discreet.audit.case import Case
 
 twin = Twins()
 

@@ -6,9 +6,10 @@ rule it out, whatever ε was promised. Both attacks replay the generator on the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
@@ -16,11 +17,7 @@ from discreet.audit.twins.twin import RUNS_ONLY, Twins
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.mechanisms.posterior.direct import DirectPosterior
 from discreet.privacy.kinds import PureDP
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 twin = Twins()
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from discreet.audit.case import Case
 from discreet.audit.cases.hmm import MODEL, at, audited
 from discreet.audit.twins.twin import EXACT_ONLY, Twins
-
-if TYPE_CHECKING:
-    from discreet.audit.case import Case
 
 twin = Twins()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
@@ -20,16 +20,12 @@ from discreet.audit.cases.local import (
     tiered_gaussian,
 )
 from discreet.audit.twins.twin import Twins
+from discreet.mechanisms.local.profile_base import ProfileMechanism
 from discreet.mechanisms.local.profile_bits import Flips, OneBitCluster, SmoothOneBit, TwoProfileBit
 from discreet.mechanisms.local.profile_categorical import KeepOrRedraw, SmoothCategorical
 from discreet.mechanisms.noise.ornstein_uhlenbeck import OrnsteinUhlenbeck, TieredGaussian
 from discreet.privacy.kinds import GaussianDP, PureDP
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.mechanisms.local.profile_base import ProfileMechanism
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 twin = Twins()
 

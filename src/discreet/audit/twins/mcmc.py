@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
@@ -28,17 +29,13 @@ from discreet.audit.cases.mcmc import (
 )
 from discreet.audit.twins.twin import Twins
 from discreet.mcmc.barker import Barker
+from discreet.mcmc.kernel import Counts
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk
 from discreet.privacy.amplification.random_scan import secret_scan
 from discreet.privacy.kinds import BoundedRange, PureDP
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.mcmc.kernel import Counts
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 twin = Twins()
 

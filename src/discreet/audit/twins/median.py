@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
@@ -19,18 +21,12 @@ from discreet.audit.cases.median import (
     shuffles,
     smooth_sensitivity,
 )
+from discreet.audit.exact_profiles import Law
 from discreet.audit.twins.twin import Twins
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
 from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate
 from discreet.privacy.kinds import ApproxDP
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.audit.exact_profiles import Law
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 twin = Twins()
 

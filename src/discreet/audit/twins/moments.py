@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from discreet.audit.case import Case
 from discreet.audit.cases.moments import LINE, MODEL, adassp_case, largest, polynomial_case
 from discreet.audit.twins.twin import Twins
 from discreet.mechanisms.regression.adassp import AdaSSP
 from discreet.mechanisms.regression.polynomial_statistics import PolynomialStatistics
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.kinds import GaussianDP
-
-if TYPE_CHECKING:
-    from discreet.audit.case import Case
 
 twin = Twins()
 

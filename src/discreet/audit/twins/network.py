@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from discreet.audit.case import Case
 from discreet.audit.cases.network import NETWORK, network_case
 from discreet.audit.twins.twin import Twins
 from discreet.mechanisms.posterior.network_sample import OneNetworkSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.kinds import PureDP
-
-if TYPE_CHECKING:
-    from discreet.audit.case import Case
 
 twin = Twins()
 

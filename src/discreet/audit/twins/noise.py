@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from discreet.audit import exact_profiles as profiles
@@ -16,16 +17,12 @@ from discreet.audit.cases.noise import discrete_gaussian_pmf, discrete_laplace_p
 from discreet.audit.twins.float import generator
 from discreet.audit.twins.twin import EXACT_ONLY, Twins
 from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.mechanisms.noise.base import BasicMechanism
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 twin = Twins()
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.audit.case import Case
 from discreet.audit.cases.objective import GRID, Ideal, Pair, audited, regression
 from discreet.audit.twins.twin import RUNS_ONLY, Twins
 from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.kinds import GaussianDP
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.audit.case import Case
 
 twin = Twins()
 

@@ -6,9 +6,10 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit import posterior_pairs as pairs
@@ -31,11 +32,7 @@ from discreet.privacy.kinds import PureDP
 from discreet.privacy.worst_pairs.guarantee_of_pair import guarantee_of
 from discreet.privacy.worst_pairs.pairs import BetaPairs, DirichletPairs
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 twin = Twins()
 

@@ -6,9 +6,9 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
@@ -29,14 +29,10 @@ from discreet.audit.cases.regression import (
 )
 from discreet.audit.twins.twin import Twins
 from discreet.mechanisms.regression.draws import ConcentratedRegression, DiffusedRegression, DirectRegression
+from discreet.mechanisms.regression.samplers.langevin import LangevinRun
+from discreet.models.margin_losses import Floats
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.mechanisms.regression.samplers.langevin import LangevinRun
-    from discreet.models.margin_losses import Floats
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 twin = Twins()
 

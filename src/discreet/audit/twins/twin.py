@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
-from discreet.audit.case import Cases
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.audit.case import Build, Case
+from discreet.audit.case import Build, Case, Cases
 
 
 @final

@@ -9,16 +9,13 @@ from __future__ import annotations
 import re
 import sys
 import traceback
+from collections.abc import Sequence
 from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
 
 from discreet.shown import address
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import TracebackType
 
 DONE, REFUSED, BAD_INPUT, FAILED, INTERRUPTED = range(5)
 

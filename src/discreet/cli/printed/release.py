@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import singledispatch
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from discreet.cli.printed.cautions import cautions, read_as
 from discreet.cli.printed.errors import reworded
 from discreet.cli.printed.show import heading, say, table
+from discreet.families.family import Floats
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.posteriors.drawn import DrawnPosterior
@@ -17,11 +19,9 @@ from discreet.posteriors.read import DRAWN
 from discreet.privacy.words import in_words, upward
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.families.family import Floats
     from discreet.ledger import Ledger
     from discreet.release.release import Release
+
 
 LEVEL = 0.9
 FEW = 3  # tables of shares on the terminal

@@ -7,7 +7,9 @@ import sys
 import threading
 import uuid
 import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.printed.errors import BEGUN, NOTHING_YET, one_line, reworded, unsure
@@ -15,13 +17,11 @@ from discreet.cli.printed.show import complain, dump
 from discreet.cli.printed.streams import ENDS, all_is_said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
     from discreet.ledger import Ledger
     from discreet.release.receipt import Receipt
     from discreet.release.release import Release
     from discreet.report.ledger_view import LedgerView
+
 
 DRAWS = 1000  # in posterior.nc
 

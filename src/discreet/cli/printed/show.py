@@ -6,15 +6,15 @@ import json
 import math
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from discreet.shown import json_text, visible, without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rich.console import Console
+
 
 VERBOSE: ContextVar[bool] = ContextVar("verbose", default=False)
 PIPED_WIDTH = 120

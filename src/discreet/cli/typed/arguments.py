@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.catalogue import COUNTS, FAMILY, REGRESSION, names
 from discreet.mechanisms.registry import offered_to
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from discreet.privacy.guarantee import Guarantee, Relation
+
 
 KINDS_OF_MODEL = (FAMILY, COUNTS, REGRESSION)
 RELATIONS = ("substitute", "add_remove")

@@ -10,6 +10,7 @@ import ast
 import math
 import operator
 import warnings
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial, singledispatch
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,9 +18,8 @@ from discreet.tables.derived.columns import Compare, Expression, col, constant
 from discreet.tables.schema import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from discreet.tables.table import Table
+
 
 LONGEST, DEEPEST, MOST_LEVELS = 2000, 30, 100  # beyond, engines and Python's stack give up less clearly
 

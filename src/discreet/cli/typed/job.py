@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
@@ -12,12 +13,11 @@ from discreet.catalogue import FAMILY, ROWS, names
 from discreet.cli.typed.arguments import assignments, derivations, names_own_columns, one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.families.family import Family
     from discreet.models.count_model import CountModel
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.tables.schema import Schema
+
 
 M = TypeVar("M")
 PATHS = ("data", "schema", "ledger", "out")

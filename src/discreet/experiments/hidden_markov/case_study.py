@@ -8,21 +8,17 @@ every picture and hmm.txt say which.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
 
-from discreet.datasets.event_log import FILE, VARIABLE, available
+from discreet.datasets.event_log import FILE, VARIABLE, EventLog, available
 from discreet.experiments.hidden_markov import held_out as hmm_held_out
 from discreet.experiments.hidden_markov import pictures as hmm_pictures
 from discreet.experiments.hidden_markov import states as hmm_states
+from discreet.experiments.hidden_markov.states import FittedStates
 from discreet.experiments.thesis.figure import write_numbers
 from discreet.progress import steps
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from discreet.datasets.event_log import EventLog
-    from discreet.experiments.hidden_markov.states import FittedStates
 
 Item = TypeVar("Item")
 

@@ -10,30 +10,24 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.datasets.event_log import CHAIN, FEATURES, STEP
+from discreet.datasets.event_log import CHAIN, FEATURES, STEP, EventLog
 from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
 from discreet.mcmc.running.plan import ChainPlan, calibrate
 from discreet.mcmc.running.run import run
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.hidden_markov.fit import fit
+from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
 from discreet.posteriors.hidden_markov.private_chain import read
 from discreet.privacy.kinds import PureDP
-from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.datasets.event_log import EventLog
-    from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SeededSource, Source
 
 HELD_OUT = 0.1  # of the cells (region, month), at random
 READINGS = ("noise_aware", "naive")

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.datasets.event_log import FEATURES
+from discreet.datasets.event_log import FEATURES, EventLog
 from discreet.experiments.hidden_markov.held_out import TITLES
-from discreet.experiments.hidden_markov.states import EPSILON, SHOWN, STATES
+from discreet.experiments.hidden_markov.states import EPSILON, SHOWN, STATES, FittedStates
 from discreet.experiments.thesis.figure import COLOURS, finish, legend_beside, new_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from discreet.datasets.event_log import EventLog
-    from discreet.experiments.hidden_markov.states import FittedStates
 
 INKS = {
     "exact": COLOURS["exact posterior"],

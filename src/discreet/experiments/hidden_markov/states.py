@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.datasets.event_log import FEATURES
+from discreet.datasets.event_log import FEATURES, EventLog
 from discreet.experiments.hidden_markov.held_out import METHODS, CellSplit, Effort, hash_of, model_of
 from discreet.posteriors.hidden_markov.labels import confusion, modal, relabelling
+from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
 from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.datasets.event_log import EventLog
-    from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
 
 EPSILON = 5.0  # of F16 §6, over all five features together
 STATES = (2, 3)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,16 +18,14 @@ from discreet.mechanisms.local.profile_categorical import (
     EXPECTED_CORRUPTION,
     KEEP,
     LARGEST_ERROR,
+    Objective,
     SmoothCategorical,
 )
 from discreet.privacy.profile_graph import ProfileGraph
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.axes import Axes
 
-    from discreet.mechanisms.local.profile_categorical import Objective
 
 COUPLETS = ((0.1, 0.2), (0.1, 0.5), (0.1, 0.9), (0.4, 0.6))
 VALUES = ("idle", "light", "heavy", "burst")

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.experiments.thesis.figure import new_figure
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.privacy.profile_graph import ProfileGraph
+from discreet.privacy.profile_graph import ProfileGraph
 
 WIDTH, HEIGHT, MARGIN = 0.2, 0.13, 0.035
 

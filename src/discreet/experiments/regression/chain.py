@@ -6,14 +6,11 @@ own law would be, by Langevin proposals in the metric of the posterior's curvatu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import expit
 
-if TYPE_CHECKING:
-    from discreet.mechanisms.regression.samplers.potential import Potential
-    from discreet.models.margin_losses import Floats
+from discreet.mechanisms.regression.samplers.potential import Potential
+from discreet.models.margin_losses import Floats
 
 STEPS = 150
 AIM = 0.57  # of the proposals accepted, the best for Langevin's [Roberts, Rosenthal 1998]

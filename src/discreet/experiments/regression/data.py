@@ -6,28 +6,24 @@ Every bound is documented or round; nothing is standardised by the rows themselv
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.datasets import WORKCLASS, abalone, adult
 from discreet.datasets.event_log import VARIABLE
+from discreet.families.family import Integers
 from discreet.models.design import Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.models.margin_losses import Floats
 from discreet.models.regression_records import Records
 from discreet.models.signed_moments import signed_moments
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Integers
-    from discreet.models.margin_losses import Floats
 
 DIGITS = "mnist_3v8.npz"
 MARGIN = 20  # R·norm: how far from 0 the log-odds of a row are thought to come

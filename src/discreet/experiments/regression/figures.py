@@ -8,32 +8,29 @@ worked out is appended to glm.csv at once, and a run that was cut goes on from t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, final
+from pathlib import Path
+from typing import Any, final
 
 from discreet.experiments.regression import pictures as glm_pictures
-from discreet.experiments.regression.data import census, digits, shells
+from discreet.experiments.regression.data import Task, census, digits, shells
 from discreet.experiments.regression.methods import (
     DELTA,
     NOT_PRIVATE,
     STYLES,
+    Make,
+    Score,
     calibrated,
     drawn_from,
     scores,
     tempered,
 )
 from discreet.experiments.regression.run import worked
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import ApproxDP, GaussianDP
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from discreet.experiments.regression.data import Task
-    from discreet.experiments.regression.methods import Make, Score
-    from discreet.privacy.guarantee import Guarantee
 
 ONE_DRAW = ("one_posterior_sample", "diffused", "concentrated")  # the paper's
 TASKS = {"Abalone": shells, "Adult": census, "MNIST 3 vs 8": digits}

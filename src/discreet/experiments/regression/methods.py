@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import Any, cast, final
 
 import numpy as np
 
 from discreet.catalogue import REGRESSION
 from discreet.experiments.regression.chain import within
+from discreet.experiments.regression.data import RowSplit, Task
 from discreet.experiments.thesis.figure import COLOURS
 from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.mechanisms.regression.draws import RegressionDraw, simulate
 from discreet.mechanisms.regression.one_sample import OneRegressionSample
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.mechanisms.regression.samplers.sampler import LastIterate
-from discreet.models.margin_losses import Floats  # noqa: TC001 - of an alias
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
+from discreet.models.regression_records import Records
 from discreet.posteriors.read import posterior
+from discreet.posteriors.regression.coefficients import Coefficients
 from discreet.privacy.arithmetic.ball import largest
-from discreet.privacy.guarantee import SUBSTITUTE, NotProved, Unreachable
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved, Unreachable
 from discreet.privacy.kinds import BoundedRange
 from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.experiments.regression.data import RowSplit, Task
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.regression_records import Records
-    from discreet.posteriors.regression.coefficients import Coefficients
-    from discreet.privacy.guarantee import Guarantee
 
 NOT_PRIVATE = "not_private"
 LEAST = 1e-12  # a probability that no likelihood goes below

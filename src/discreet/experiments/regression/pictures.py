@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,8 @@ from discreet.experiments.regression.methods import NOT_PRIVATE, STYLES
 from discreet.experiments.thesis.figure import finish, new_figure
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.axes import Axes
+
 
 MEASURES = ((7, "test error"), (8, "negative log-likelihood\na record (nats)"))
 MOST = 1.6  # what is far worse than guessing leaves the panel

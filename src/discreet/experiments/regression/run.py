@@ -6,7 +6,9 @@ import csv
 import multiprocessing
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +17,9 @@ from discreet.experiments.thesis.figure import write_numbers
 from discreet.progress import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from discreet.experiments.regression.figures import Point
     from discreet.experiments.regression.methods import Score
+
 
 TITLES = ("task", "n", "d", "method", "order", "epsilon", "seed", "error", "negative_log_likelihood")
 KINDS = (str, int, int, str, float, float, int, float, float)

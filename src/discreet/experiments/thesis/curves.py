@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from discreet.experiments.thesis.figure import LADDER, finish, legend_beside, new_figure, write_numbers
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior
+from discreet.mechanisms.posterior.draw import PosteriorDraw
 from discreet.privacy.arithmetic.ball import settle
 from discreet.privacy.worst_pairs.divergences import beta_renyi
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+Row = tuple[str, float, float, float]
 
-    from discreet.mechanisms.posterior.draw import PosteriorDraw
-
-    Row = tuple[str, float, float, float]
 
 MODEL, N = BetaBernoulli(6, 12), 100  # η₀ = (6, 18)
 KNOBS = ("0.1", "0.3", "0.5", "0.7", "0.9", "1.0")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from scipy.special import betainc, gammaln, xlog1py, xlogy
@@ -19,17 +20,12 @@ from discreet.experiments.thesis.figure import (
 )
 from discreet.experiments.thesis.truncated import absolute_error
 from discreet.families.beta_bernoulli import BetaBernoulli
+from discreet.families.family import Floats
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.statistics.noisy_statistic import naive_law
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from discreet.families.family import Floats
 
 MODEL, P, TRUNCATION, TARGET = BetaBernoulli(1, 1), Fraction(1, 10), Fraction(1, 20), PureDP(Fraction(1, 10))
 SIZES = (1, 3, 10, 30, 100, 300, 1000, 3000)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+
 
 # Okabe and Ito's colours, told apart by every kind of colour vision; a mechanism keeps its own everywhere
 COLOURS = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -23,21 +24,19 @@ from discreet.experiments.thesis.figure import (
 )
 from discreet.experiments.thesis.kl import REFERENCE_EPSILONS, epsilons
 from discreet.families.beta_bernoulli import BetaBernoulli
+from discreet.families.family import Floats
 from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior, largest_share
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior, largest_weight
 from discreet.mechanisms.posterior.direct import DirectPosterior
+from discreet.mechanisms.posterior.draw import PosteriorDraw
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.kinds import RenyiDP
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.axes import Axes
 
-    from discreet.families.family import Floats
-    from discreet.mechanisms.posterior.draw import PosteriorDraw
+Moments = tuple[float, float]
 
-    Moments = tuple[float, float]
 
 N = 100
 COUNTS = np.arange(N + 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from scipy.special import betaln, logsumexp, ndtr, xlog1py, xlogy
@@ -17,16 +17,12 @@ from discreet.experiments.thesis.figure import (
     write_numbers,
 )
 from discreet.families.beta_bernoulli import BetaBernoulli
+from discreet.families.family import Family, Floats
 from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior, largest_share
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior, largest_weight
 from discreet.mechanisms.posterior.direct import DirectPosterior
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.kinds import RenyiDP
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.families.family import Family, Floats
 
 MODEL, N, K = BetaBernoulli(6, 12), 100, 38
 TRUTH = MODEL.update([K], N)  # Beta(44, 74); an example, so it may be looked at

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from discreet.experiments.thesis.figure import COLOURS, finish, new_figure, write_numbers
 from discreet.experiments.thesis.truncated import density, moments
 from discreet.families.beta_bernoulli import BetaBernoulli
+from discreet.families.family import Floats
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.statistics.noisy_statistic import naive_law
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
@@ -18,11 +20,8 @@ from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.axes import Axes
 
-    from discreet.families.family import Floats
 
 MODEL, N, SUCCESSES = BetaBernoulli(1, 1), 20, 6
 TRUNCATION, TARGET = Fraction(1, 5), PureDP(1)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
+from discreet.families.family import Floats
+from discreet.mechanisms.posterior.tempered_laws import TruncatedPosterior
 from discreet.privacy.arithmetic.ball import precision
 from discreet.privacy.worst_pairs.tempered_posterior import log_normaliser
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from discreet.families.family import Floats
-    from discreet.mechanisms.posterior.tempered_laws import TruncatedPosterior
 
 
 def moments(law: TruncatedPosterior) -> tuple[float, float]:

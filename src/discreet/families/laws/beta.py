@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainccinv, betaincinv, betaln, gammaln, polygamma, psi, xlog1py, xlogy
 
 from discreet.families.exact_fields import Rational, exactly, rational
 from discreet.families.family import Floats, credible
 from discreet.families.scalar import ScalarFamily
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.sampling.source import Source
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.sampling.source import Source
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.exact_fields import exactly, rational
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.families.family import Floats
+from discreet.families.family import Floats
 
 LARGEST_INTEGER = 2.0**53
 TINY = 2.0**-900  # below this a product's error term could underflow and hide

@@ -5,9 +5,11 @@ from __future__ import annotations
 import heapq
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from fractions import Fraction
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainccinv, betaincinv, gammaln, polygamma, psi, xlogy
 
 from discreet.families.exact_fields import exactly, rational
@@ -24,16 +26,10 @@ from discreet.families.family import (
     to_project,
 )
 from discreet.families.laws.concentrations import LARGEST_INTEGER, Concentrations, add_weighted
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Relation
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.worst_pairs.pairs import WorstCase
-    from discreet.sampling.source import Source
+from discreet.privacy.worst_pairs.pairs import WorstCase
+from discreet.sampling.source import Source
 
 TOTAL_SLACK = 2.0**-30  # relative: a projected float statistic sums to n only up to rounding
 

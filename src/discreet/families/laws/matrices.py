@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from flint import fmpq, fmpq_mat
+from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import exactly, rational
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Floats
-    from discreet.privacy.arithmetic.ball import Exact
+from discreet.families.family import Floats
+from discreet.privacy.arithmetic.ball import Exact
 
 Vector = tuple[Fraction, ...]
 Matrix = tuple[Vector, ...]

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from fractions import Fraction
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammainccinv, gammaln, polygamma, psi, stdtrit
 
 from discreet.families.exact_fields import Rational, exactly, power_of_two_above, rational
 from discreet.families.family import Floats, credible
 from discreet.families.laws.student import log_student
 from discreet.families.vector import VectorFamily
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.sampling.source import Source
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.sampling.source import Source
 
 
 @dataclass(frozen=True, repr=False, init=False)

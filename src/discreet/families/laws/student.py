@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import gammaln
 
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
+from discreet.families.family import Floats
 
 
 def log_student(square: Floats, degrees: float, scale: Floats | float, dimension: int = 1) -> Floats:

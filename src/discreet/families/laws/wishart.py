@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import gammainccinv, multigammaln, polygamma, psi, stdtr
 
+from discreet.families.family import Floats
 from discreet.families.laws.matrices import pack, twice_off_diagonal
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
 
 
 def log_partition(k: float, nu: float, scale: Floats) -> float:

@@ -13,17 +13,15 @@ import secrets
 import sqlite3
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 
+from discreet.mcmc.kernel import State
 from discreet.mcmc.running.fingerprint import CheckpointError, fingerprint
+from discreet.mcmc.running.plan import ChainPlan
 from discreet.place import other_names
 from discreet.privacy.json import to_json
-
-if TYPE_CHECKING:
-    from discreet.mcmc.kernel import State
-    from discreet.mcmc.running.plan import ChainPlan
 
 __all__ = ["Checkpoint", "CheckpointError", "settings"]
 

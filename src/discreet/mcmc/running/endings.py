@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
 from discreet.mcmc.kernel import State, bounded_range
 from discreet.mechanisms.choice.exponential import softmax
 from discreet.mechanisms.noise.laplace import DiscreteLaplace
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.sampling import exact
 from discreet.sampling.lazy import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee, Relation
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 WEIGHT_BITS = 20  # released weights are multiples of 2⁻²⁰
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
+from discreet.mcmc.kernel import Kernel
 from discreet.numerics.search import bisect, bracket, integers
 from discreet.privacy.accounting.composition import compose_counted
 from discreet.privacy.arithmetic.ball import round_down
 from discreet.privacy.guarantee import Guarantee, NotProved, Unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.mcmc.kernel import Kernel
 
 HOTTEST = 2.0**60
 BITS = 40  # significant bits of a temperature found by calibration

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, final
+from pathlib import Path
+from typing import ClassVar, Protocol, final
 
 import numpy as np
 
+from discreet.mcmc.kernel import Counts, Kernel, State
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError, settings
 from discreet.mcmc.running.plan import ChainPlan
-from discreet.progress import bar
+from discreet.privacy.guarantee import Guarantee
+from discreet.progress import Advance, bar
 from discreet.sampling.agreement import effective_size, r_hat
 from discreet.sampling.source import SYSTEM, SeededSource, Source, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from discreet.mcmc.kernel import Counts, Kernel, State
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.progress import Advance
 
 
 @final

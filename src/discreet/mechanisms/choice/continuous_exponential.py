@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.calibration import largest_budget
 from discreet.mechanisms.checks import non_empty, positive, probability
@@ -16,17 +18,11 @@ from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.hockey_sticks import BITS, finite_divergence
 from discreet.mechanisms.sensitivity.median import Interval
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import BoundedRange
 from discreet.sampling import exact
 from discreet.sampling.discrete import invert
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from flint import arb
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 
 @final

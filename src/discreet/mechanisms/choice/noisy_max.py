@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from flint import arb
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.calibration import least_noise
 from discreet.mechanisms.checks import integers, positive, whole
@@ -15,17 +16,11 @@ from discreet.mechanisms.choice.exponential import score_spread
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.hockey_sticks import BITS, finite_divergence
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, pure
-from discreet.privacy.arithmetic.ball import precision
+from discreet.privacy.arithmetic.ball import Exact, precision
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 
 @final

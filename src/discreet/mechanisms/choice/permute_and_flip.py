@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from flint import arb
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.calibration import largest_budget
 from discreet.mechanisms.checks import positive, vector, whole
@@ -15,15 +16,10 @@ from discreet.mechanisms.choice.exponential import score_spread, utility_thresho
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.hockey_sticks import BITS, finite_divergence
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 
 @final

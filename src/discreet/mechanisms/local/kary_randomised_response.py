@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.calibration import largest_budget
 from discreet.mechanisms.checks import fixed_size, integers, positive, whole
@@ -14,15 +15,10 @@ from discreet.mechanisms.local.randomised_response import BITS, binomial, log_ra
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.hockey_sticks import finite_divergence
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 
 @final

@@ -9,30 +9,26 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.mechanism import Mechanism
+from discreet.privacy.amplification.mixing import Row
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.bounded_loss import PureDP
 from discreet.privacy.guarantee import Unreachable
-from discreet.sampling.source import SYSTEM
+from discreet.privacy.profile_graph import ProfileGraph
+from discreet.sampling.source import SYSTEM, Source
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.amplification.mixing import Row
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.profile_graph import ProfileGraph
-    from discreet.sampling.source import Source
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 GRID = 2**53
 ONE = Fraction(1)

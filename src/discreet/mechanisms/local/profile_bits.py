@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
-from discreet.mechanisms.local.profile_base import GRID, Kernels, ProfileMechanism, settled, wanted
-from discreet.privacy.arithmetic.ball import ball, ceiling, precision
+from discreet.mechanisms.local.profile_base import (
+    GRID,
+    Floats,
+    Integers,
+    Kernels,
+    ProfileMechanism,
+    settled,
+    wanted,
+)
+from discreet.privacy.amplification.mixing import Row
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import Unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.mechanisms.local.profile_base import Floats, Integers
-    from discreet.privacy.amplification.mixing import Row
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.profile_graph import ProfileGraph
-    from discreet.sampling.source import Source
+from discreet.privacy.profile_graph import ProfileGraph
+from discreet.sampling.source import Source
 
 HALF = Fraction(1, 2)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
 from discreet.mechanisms.local.profile_base import (
     GRID,
     ONE,
+    Floats,
+    Integers,
     Kernels,
     ProfileMechanism,
     blend,
@@ -19,17 +22,12 @@ from discreet.mechanisms.local.profile_base import (
     settled,
     wanted,
 )
+from discreet.privacy.amplification.mixing import Row
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.profile_graph import ProfileGraph
+from discreet.sampling.source import Source
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.mechanisms.local.profile_base import Floats, Integers
-    from discreet.privacy.amplification.mixing import Row
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.profile_graph import ProfileGraph
-    from discreet.sampling.source import Source
-
-    Objective = Callable[[ProfileGraph, float], Kernels]
+Objective = Callable[[ProfileGraph, float], Kernels]
 
 
 @final

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
 from discreet.privacy.guarantee import Unreachable
+from discreet.privacy.profile_graph import ProfileGraph
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from discreet.privacy.profile_graph import ProfileGraph
+Floats = NDArray[np.float64]
 
-    Floats = NDArray[np.float64]
 
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 MANY = 10_000  # variables from which on the interior-point method is the faster one

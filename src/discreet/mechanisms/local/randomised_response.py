@@ -6,24 +6,20 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.calibration import least_noise
 from discreet.mechanisms.checks import bits, fixed_size, probability, whole
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.hockey_sticks import finite_divergence
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 MOST_FLIPS = math.nextafter(0.5, 0)  # at ½ nothing is told
 BITS = 512  # the drawn probabilities carry 256 bits: one ulp below ε must be seen to be below

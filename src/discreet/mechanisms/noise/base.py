@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from discreet.mechanisms.mechanism import Mechanism
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 
 @dataclass(frozen=True)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.checks import whole
 from discreet.mechanisms.noise.base import BasicMechanism
+from discreet.mechanisms.noise.gaussian import DiscreteGaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace
 from discreet.mechanisms.sensitivity.median import Interval
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
-from discreet.privacy.guarantee import SUBSTITUTE
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.mechanisms.noise.gaussian import DiscreteGaussian
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee
+from discreet.sampling.source import Source
 
 
 @final

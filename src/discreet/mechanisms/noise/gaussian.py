@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from flint import arb
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.checks import (
@@ -23,18 +25,11 @@ from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.hockey_sticks import BITS, at_least, line_divergence
 from discreet.mechanisms.noise.laplace import default_grid
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import GaussianDP, ZeroCDP
 from discreet.sampling import exact
 from discreet.sampling.checked_arguments import dyadic_grid
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 FINEST = 40  # noise beyond 2^53 cells would be rounded apart from the value: 8192σ, never in any universe
 

@@ -7,19 +7,14 @@ the points where the likelihood ratio crosses e^ε; so crossings may be floats a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from flint import arb
 
 from discreet.mechanisms.checks import epsilon_point
-from discreet.privacy.arithmetic.ball import ball, floor, precision
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.arithmetic.ball import Exact, ball, floor, precision
 
 BITS = 256
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.checks import (
@@ -29,16 +31,10 @@ from discreet.mechanisms.noise.hockey_sticks import (
 )
 from discreet.mechanisms.noise.laplace_integers import laplace_cells
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from flint import arb
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 FINENESS = 20  # the default grid is 2^-20 of the noise scale
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 FIRST_DIGITS = 20  # how much finer than a cell the first look is: 1 draw in 2^20 is refined
 

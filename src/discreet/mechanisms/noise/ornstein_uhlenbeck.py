@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from flint import arb
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.checks import positive, reals, whole
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.gaussian import Gaussian
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.kinds import GaussianDP
 from discreet.sampling.lazy import Uniform, nearest
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.privacy.kinds import GaussianDP
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 HALF = np.uint64(2**63)
 DOUBT = 2.0**-10  # of a cell: doubles are good to 1e-6 of one where a cell is 2^-20 of σ

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from discreet.catalogue import ROWS
 from discreet.families.family import Family
 from discreet.mechanisms.registry import MECHANISMS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 C = TypeVar("C", bound="Callable[..., Any]")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
+from discreet.families.family import Family
 from discreet.mechanisms.posterior.by_model import by_model
 from discreet.mechanisms.posterior.draw import (
     DOMINANCE,
@@ -15,12 +16,9 @@ from discreet.mechanisms.posterior.draw import (
     largest_knob,
     verified,
 )
-
-if TYPE_CHECKING:
-    from discreet.families.family import Family
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.privacy.worst_pairs.pairs import WorstCase
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.worst_pairs.pairs import WorstCase
 
 
 @final

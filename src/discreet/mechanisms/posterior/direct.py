@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
+from discreet.families.family import Family
 from discreet.mechanisms.posterior.by_model import by_model
 from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
 from discreet.mechanisms.posterior.draw import DOMINANCE, PosteriorDraw, meets, refuse_hopeless
 from discreet.privacy.guarantee import Guarantee, Unreachable
 from discreet.privacy.kinds import ApproxDP, RenyiDP
-
-if TYPE_CHECKING:
-    from discreet.families.family import Family
 
 
 @final

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, singledispatch
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
+from typing import Any, ClassVar, TypeVar, final
+
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.family import Family, public_size, table_size
 from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
@@ -18,14 +22,7 @@ from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relati
 from discreet.privacy.kinds import ApproxDP
 from discreet.privacy.worst_pairs.guarantee_of_pair import guarantee_of
 from discreet.privacy.worst_pairs.pairs import WorstCase
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 M = TypeVar("M", bound=Mechanism)
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from discreet.numerics.search import bisect, integers
-from discreet.privacy.arithmetic.ball import largest
+from discreet.privacy.arithmetic.ball import Exact, largest
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import BoundedRange, PureDP
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
 
 Promise = type[PureDP] | type[BoundedRange]  # which of the two guarantees of one draw is stated
 BITS = 40  # significant bits of a temperature: short exact parameters, 1e-12 of utility

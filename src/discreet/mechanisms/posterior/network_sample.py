@@ -6,17 +6,19 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import rational
-from discreet.families.family import public_size, records, table_size
+from discreet.families.family import Floats, Integers, public_size, records, table_size
 from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.posterior.least_temperature import Promise, affordable_loss, least_temperature
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.arithmetic.ball import Exact, PrecisionError, ball, ceiling, settle
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Relation, Unreachable
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, NotProved, Relation, Unreachable
 from discreet.privacy.kinds import BoundedRange, PureDP
 from discreet.privacy.worst_pairs.tempered_posterior import (
     log_normaliser,
@@ -25,15 +27,7 @@ from discreet.privacy.worst_pairs.tempered_posterior import (
     substitution_epsilon,
     substitution_range,
 )
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from flint import arb
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Floats, Integers
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 
 @final

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
+
+from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import rational
 from discreet.families.family import Family, public_size, table_size
@@ -19,21 +22,14 @@ from discreet.mechanisms.posterior.tempered_laws import (
     simplex_prior,
 )
 from discreet.privacy.arithmetic.ball import Exact, ceiling, settle
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation, Unreachable
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation, Unreachable
 from discreet.privacy.kinds import BoundedRange, PureDP
 from discreet.privacy.worst_pairs.tempered_posterior import (
     record_range,
     substitution_epsilon,
     substitution_range,
 )
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from numpy.typing import ArrayLike
-
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 
 @final

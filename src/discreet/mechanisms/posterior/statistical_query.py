@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -17,14 +18,10 @@ from discreet.mechanisms.noise.gaussian import DiscreteGaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace
 from discreet.mechanisms.posterior.draw import DOMINANCE, PosteriorDraw
 from discreet.mechanisms.user_functions import NUMERIC, made_up, private_answer, rehearse
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation
 from discreet.privacy.kinds import PureDP, ZeroCDP
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 STEPS = 2**20  # of the public grid on which a query's values in [0, 1] are summed exactly
 GRID = Fraction(1, STEPS)

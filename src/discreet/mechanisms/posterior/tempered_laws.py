@@ -7,22 +7,18 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.beta_binomial import BetaBinomial
 from discreet.families.exact_fields import exactly
+from discreet.families.family import Family
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.privacy.guarantee import NotProved
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Family
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 Entries = tuple[Fraction, ...]
 Draw = Callable[["Source", Entries, Fraction, int], "NDArray[Any]"]

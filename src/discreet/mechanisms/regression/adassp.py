@@ -6,29 +6,24 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.family import public_size, root_above
 from discreet.families.laws.matrices import unpack
+from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.mechanisms.calibration import least_noise
 from discreet.mechanisms.checks import integers, positive
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.noise.gaussian import FINEST, Gaussian
 from discreet.mechanisms.noise.laplace import default_grid
 from discreet.numerics.search import greatest_near
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation
 from discreet.privacy.kinds import GaussianDP
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.families.linear_regression import BayesianLinearRegression
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 
 @final

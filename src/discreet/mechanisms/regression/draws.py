@@ -9,7 +9,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -21,15 +21,12 @@ from discreet.mechanisms.regression.knobs import allowed, largest_knob, least_st
 from discreet.mechanisms.regression.record_cap import Size, counted
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.mechanisms.regression.samplers.sampler import SAMPLERS, RegressionSampler
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
+from discreet.models.regression_records import Records
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation, Unreachable
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
-    from discreet.models.regression_records import Records
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 DRAW = "μ = ρΔ/√m [GLL22]; by Langevin's last iterate less [BSA24, shifted interpolation], rounding paid for"
 

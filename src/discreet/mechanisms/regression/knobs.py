@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from discreet.mechanisms.calibration import largest_budget
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.posterior.draw import KNOB_BITS
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.numerics.search import bisect, integers
 from discreet.privacy.arithmetic.ball import round_down
-from discreet.privacy.guarantee import NotProved, Unreachable
+from discreet.privacy.guarantee import Guarantee, NotProved, Relation, Unreachable
 from discreet.privacy.kinds import GaussianDP
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.mechanisms.mechanism import Mechanism
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.privacy.guarantee import Guarantee, Relation
 
 FEWEST = 60  # a knob below 2^-60 uses nothing of the data
 

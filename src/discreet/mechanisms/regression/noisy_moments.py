@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
-    from discreet.privacy.guarantee import Guarantee, Relation
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
+from discreet.privacy.guarantee import Guarantee, Relation
 
 
 @final

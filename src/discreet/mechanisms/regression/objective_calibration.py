@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
 from math import expm1, inf
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from discreet.families.family import double_above
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Logistic, MarginLoss
 from discreet.numerics.search import bisect, ratios
 from discreet.privacy.arithmetic.ball import Exact, largest, round_down
@@ -18,11 +20,6 @@ from discreet.privacy.worst_pairs.perturbed_objective import (
     PerturbedObjective,
     SmoothObjective,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.models.generalized_linear import GeneralizedLinear
 
 KEPT = 0.95  # of the largest μ, where λ is bound by privacy
 BITS = 24  # significant bits of μ²

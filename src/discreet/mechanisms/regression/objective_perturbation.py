@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import isqrt, sqrt
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
@@ -21,17 +21,14 @@ from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.regression.objective_calibration import analysed, calibrated
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.regression.samplers.certified_minimum import TiltedSum, curvature, minimum
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
+from discreet.models.regression_records import Records
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation, Unreachable
+from discreet.privacy.worst_pairs.perturbed_objective import PerturbedObjective
 from discreet.sampling import exact
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
-    from discreet.models.regression_records import Records
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.worst_pairs.perturbed_objective import PerturbedObjective
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 HESSIAN_SHARE = Fraction(3, 20)  # of μ²
 OUTPUT_SHARE = Fraction(1, 1024)  # of μ², for what the computer rounds

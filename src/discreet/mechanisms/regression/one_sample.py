@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, singledispatch
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
@@ -16,19 +16,13 @@ from discreet.mechanisms.regression.draws import private_potential
 from discreet.mechanisms.regression.knobs import largest_knob
 from discreet.mechanisms.regression.record_cap import Size, counted
 from discreet.mechanisms.regression.samplers.sampler import SAMPLERS
-from discreet.models.margin_losses import Logistic, MarginLoss
-from discreet.privacy.arithmetic.ball import ball, ceiling, precision
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats, Logistic, MarginLoss
+from discreet.models.regression_records import Records
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation
 from discreet.privacy.kinds import BoundedRange
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
-    from discreet.models.regression_records import Records
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 
 @final

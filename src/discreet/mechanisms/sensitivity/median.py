@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.checks import exact, finite, non_empty, positive
 from discreet.numerics.search import bisect, integers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.arithmetic.ball import Exact
 
 WIDE = 2**900  # beyond it, or closer than its inverse, doubles overflow or vanish on the way
 FINEST = 2**48  # cells: sums and differences of their indices stay exact everywhere

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.checks import epsilon_point, positive, probability
 from discreet.mechanisms.noise.base import BasicMechanism
@@ -22,16 +24,9 @@ from discreet.mechanisms.noise.laplace import DiscreteLaplace
 from discreet.mechanisms.noise.laplace_integers import laplace_cells
 from discreet.mechanisms.sensitivity.median import Interval, SortedSample
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, floor, precision
-from discreet.privacy.guarantee import SUBSTITUTE, Unreachable
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Unreachable
 from discreet.privacy.kinds import ApproxDP
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from flint import arb
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 
 @final

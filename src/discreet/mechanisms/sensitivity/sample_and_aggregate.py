@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, final
+from typing import Any, ClassVar, Protocol, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.checks import whole
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.noise.clipped_mean import ClippedMean
+from discreet.mechanisms.sensitivity.median import Interval
 from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian
 from discreet.mechanisms.user_functions import NUMERIC, made_up, private_answer, rehearse
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.arithmetic.curves import upward
-from discreet.privacy.guarantee import SUBSTITUTE
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee
 from discreet.privacy.kinds import ApproxDP
 from discreet.sampling import exact
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.mechanisms.sensitivity.median import Interval
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 
 class Aggregator(Protocol):

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
+
+import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.checks import epsilon_point, positive, probability, whole
 from discreet.mechanisms.noise.base import BasicMechanism
@@ -19,17 +23,9 @@ from discreet.mechanisms.noise.hockey_sticks import (
 from discreet.mechanisms.noise.laplace_integers import laplace_cells
 from discreet.mechanisms.sensitivity.median import Interval, SortedSample
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, decide, floor, largest, precision
-from discreet.privacy.guarantee import SUBSTITUTE, Unreachable
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Unreachable
 from discreet.privacy.kinds import ApproxDP
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    import numpy as np
-    from flint import arb
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 UNIT = 2**62  # weights of the envelope are integers over this
 

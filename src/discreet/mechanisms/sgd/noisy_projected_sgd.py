@@ -8,33 +8,28 @@ mean is first put on the grid of the noise: their sum is then a function of the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.calibration import least_noise
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.noise.gaussian import Gaussian
 from discreet.mechanisms.noise.laplace import default_grid
-from discreet.mechanisms.sgd.losses import Loss, clipped, compiled
+from discreet.mechanisms.sgd.losses import Floats, Gradient, Loss, clipped, compiled
 from discreet.mechanisms.user_functions import private_gradient
 from discreet.privacy.amplification.noisy_sgd import NoisySGD
+from discreet.privacy.guarantee import Guarantee
 from discreet.sampling import exact
-from discreet.sampling.source import SYSTEM
+from discreet.sampling.source import SYSTEM, Source
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Records = tuple[ArrayLike, ArrayLike]
 
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.mechanisms.sgd.losses import Floats, Gradient
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
-
-    Records = tuple[ArrayLike, ArrayLike]
 
 BLOCK = 1 << 18  # noise variates drawn at once
 FINER = 2**12  # than other noise, since every step pays for its rounding

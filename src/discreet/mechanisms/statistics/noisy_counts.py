@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import sqrt
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.families.family import public_size, table_size
 from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.checks import positive
 from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.statistics.noisy_statistics import NOISES
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.count_model import CountModel
 from discreet.privacy.accounting.composition import compose
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation, group_size
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from discreet.mechanisms.noise.base import BasicMechanism
-    from discreet.models.count_model import CountModel
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation, group_size
+from discreet.sampling.source import SYSTEM, Source
 
 GAUSSIAN = ("gaussian", "discrete_gaussian")  # a table costs ρ or μ² ∝ 1/σ², not ε ∝ 1/b
 ROUNDING = 1e-9  # shares that are written as decimals add up to 1 only nearly; only their ratios matter

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.catalogue import ROWS, resolve
+from discreet.families.family import Family, Floats
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.scalar import ScalarFamily
-from discreet.privacy.guarantee import SUBSTITUTE, NotProved
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Family, Floats
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved
 
 DEFAULT_READING = "noise_aware"
 

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from discreet.families.family import Family, Sensitivity, public_size, table_size
+from discreet.families.family import Family, Integers, Sensitivity, public_size, table_size
 from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Integers
-    from discreet.mechanisms.noise.base import BasicMechanism
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation
+from discreet.sampling.source import SYSTEM, Source
 
 # name → the noise mechanism for a sensitivity and a scale (σ for the Gaussian kinds), in integer units
 NOISES: dict[str, Callable[[Sensitivity, Exact, Relation], BasicMechanism]] = {

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.models.count_model import CountModel
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee, Relation
+from discreet.models.count_model import CountModel
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Guarantee, Relation
 
 
 @final

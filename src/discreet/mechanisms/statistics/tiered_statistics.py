@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import ClassVar, Self, final
+
+from numpy.typing import ArrayLike
 
 from discreet.families.family import Family, public_size
 from discreet.mechanisms.noise.ornstein_uhlenbeck import TieredGaussian
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation
+from discreet.sampling.source import SYSTEM, Source
 
 
 @final

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
+from discreet.families.family import Floats, Integers
+from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
+from discreet.models.naive_bayes import NaiveBayes
 from discreet.posteriors.counts.naive_bayes import exact, read
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats, Integers
-    from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
-    from discreet.models.naive_bayes import NaiveBayes
 
 TESTED = 1000
 DRAWS = 100  # of the counts, where a reading draws them

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -18,10 +18,7 @@ from discreet.planning.counts.naive_bayes_worlds import Accuracy, accuracy
 from discreet.planning.noise import deviation
 from discreet.planning.ranked import Ranked, tried
 from discreet.planning.table import LINE, aligned, refusals
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
-
-if TYPE_CHECKING:
-    from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee
 
 
 @final

@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from discreet.catalogue import REGRESSION
 from discreet.families.family import public_size
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.mechanisms.regression.samplers.potential import Potential
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
 from discreet.models.regression_records import Records
 from discreet.models.regression_values import VALUES
 from discreet.planning.ranked import Refusal, rank, tried
 from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction, standard_error
-from discreet.planning.regression.worlds import missed, worlds
+from discreet.planning.regression.worlds import World, Worlds, missed, worlds
 from discreet.posteriors.draws import OnlyDraws, as_released_value
 from discreet.posteriors.read import posterior
 from discreet.posteriors.regression.coefficients import Coefficients, NormalCoefficients
 from discreet.privacy.arithmetic.ball import PrecisionError
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee
 from discreet.progress import steps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from discreet.mechanisms.mechanism import Mechanism
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
-    from discreet.planning.regression.worlds import World, Worlds
-    from discreet.privacy.guarantee import Guarantee
 
 CRITERIA = ("error", "log_loss", "rms", "width")
 SECONDS, EACH, WORK = 6.0, 0.15, 6e-8  # of a plan; of a replicate, and of its n·d·(d + 20), about

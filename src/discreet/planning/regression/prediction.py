@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from pathlib import Path
+from typing import Any, final
 
 import numpy as np
 
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.planning.ranked import TRUSTED, Compared, json_row
 from discreet.planning.regression.worlds import error_name
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from discreet.mechanisms.mechanism import Mechanism
 
 
 @final

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.models.design import Feature
-from discreet.models.margin_losses import ClippedPoisson, Logistic, MarginLoss
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import ClippedPoisson, Floats, Logistic, MarginLoss
 from discreet.models.regression_records import rows_of
 from discreet.posteriors.regression.public_designs import spherical
 from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
 
 TESTED = 1000  # rows that are predicted in each world
 

@@ -7,18 +7,16 @@ there [exponential tilting; Butler 2007 §1.1].
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 from scipy.fft import irfft, rfft
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.families.family import Floats, Integers
-    from discreet.posteriors.noise_law import NoiseLaw
+from discreet.families.family import Floats, Integers
+from discreet.posteriors.noise_law import NoiseLaw
 
 FLOOR = 1e-14  # of the peak: below it a convolution by FFT is rounding
 AT_ONCE = 2**21  # numbers transformed together

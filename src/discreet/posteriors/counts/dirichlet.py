@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from discreet.families.family import credible
+from discreet.families.family import Floats, Integers, credible
+from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.posteriors.base import NoiseAware, public_source
 from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
 from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable
 from discreet.posteriors.counts.nested_counts import draw as drawn
 from discreet.posteriors.noise_law import NoiseLaw
 from discreet.posteriors.posterior import Diagnostics, generator
+from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.families.family import Floats, Integers
-    from discreet.families.laws.dirichlet import DirichletLaw
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-    from discreet.sampling.source import Source
+
 
 FEWEST, MOST, ENTRIES = 240, 4000, 2**20  # draws of the counts: entries / cells, within these
 METHOD = "independent draws of the counts, θ integrated out"

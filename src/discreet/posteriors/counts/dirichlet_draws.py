@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
+from discreet.families.family import Floats
 
 
 def log_gammas(shapes: Floats, rng: np.random.Generator) -> Floats:

@@ -9,17 +9,15 @@ is too small or too large for a double.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.compiled import kernel
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 DEPTH = 36.0  # nats below the largest weight at which a count is no longer followed
 TRIES = 16  # of rejection, before what is left is drawn by going through all values

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, logsumexp
 
-from discreet.families.family import credible
+from discreet.families.family import Floats, Integers, credible
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.naive_bayes import NaiveBayes
 from discreet.posteriors.cautions import rows_near_empty
 from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
 from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable, draw
@@ -17,17 +21,7 @@ from discreet.posteriors.counts_read import known_reading, refitted
 from discreet.posteriors.noise_law import NoiseLaw
 from discreet.posteriors.posterior import Diagnostics, generator
 from discreet.posteriors.tables import ProbabilityTable, TableAxis, TablePosterior
-from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.families.family import Floats, Integers
-    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-    from discreet.models.naive_bayes import NaiveBayes
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SeededSource, Source
 
 DRAWS = 1000
 DENSE = 4000  # draws of θ that intervals are read from

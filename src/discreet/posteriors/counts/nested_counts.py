@@ -7,22 +7,18 @@ So N is drawn first, then the cells of each table given N: independent draws, no
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, polygamma, psi
 
+from discreet.families.family import Floats, Integers
 from discreet.posteriors.counts.counts_given_sum import Masses, Summed, Tree, WeightedCounts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Floats, Integers
-    from discreet.posteriors.noise_law import NoiseLaw
+from discreet.posteriors.noise_law import NoiseLaw
 
 FAR = 3.0  # standard deviations between a sum and where it is needed, beyond which it is centred there anew
 RECENTRED = 8

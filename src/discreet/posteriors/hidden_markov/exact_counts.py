@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.posteriors.hidden_markov.kernels.compile import kernel
-from discreet.posteriors.hidden_markov.kernels.scores import TINY
-
-if TYPE_CHECKING:
-    from discreet.posteriors.hidden_markov.kernels.scores import Floats, Integers, Singles
+from discreet.posteriors.hidden_markov.kernels.scores import TINY, Floats, Integers, Singles
 
 
 @kernel

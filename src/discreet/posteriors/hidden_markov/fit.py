@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.cautions import unexplained
 from discreet.posteriors.hidden_markov.chain import StateChain
 from discreet.posteriors.hidden_markov.notes import notes_of
 from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
 from discreet.posteriors.hidden_markov.readings import READINGS_OF, unread_cells
 from discreet.posteriors.hidden_markov.run import SweepPlan, run
-from discreet.sampling.source import SYSTEM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.models.hidden_markov import HiddenMarkov
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SYSTEM, Source
 
 
 def fit(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def confusion(z: NDArray[Any], reference: NDArray[Any], states: int) -> NDArray[np.int64]:

@@ -14,18 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.posteriors.hidden_markov.kernels.compile import kernel
-from discreet.posteriors.hidden_markov.kernels.scores import TINY
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.posteriors.hidden_markov.kernels.scores import Floats, Integers
-    from discreet.posteriors.noise_law import NoiseLaw
+from discreet.posteriors.hidden_markov.kernels.scores import TINY, Floats, Integers
+from discreet.posteriors.noise_law import NoiseLaw
 
 SPACING = 0.25  # between nodes in √μ
 NATS = 28.0  # how far down the tails of the noise a table reaches

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.cautions import strayed
-from discreet.posteriors.hidden_markov.chain import Emissions
+from discreet.posteriors.hidden_markov.chain import Arrays, Emissions
 from discreet.posteriors.hidden_markov.kernels.noisy_moves import (
     WANTED,
     clamp,
@@ -27,13 +30,6 @@ from discreet.posteriors.hidden_markov.noisy_count_law import (
 )
 from discreet.posteriors.hidden_markov.readings import records_of
 from discreet.posteriors.noise_law import NoiseLaw
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-    from discreet.models.hidden_markov import HiddenMarkov
-    from discreet.posteriors.hidden_markov.chain import Arrays
 
 SIZE_SHAPE = 0.5  # λ_c ~ Gamma(½): a cell may well be empty, or hold many times the mean
 FLAT = (-1.0, 0.0)  # of 1/mean, as a Gamma: a flat prior on the mean, that is, on n/(R·T)

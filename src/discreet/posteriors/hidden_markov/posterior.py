@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.answers import Answers, hidden
 from discreet.posteriors.cautions import cautions
 from discreet.posteriors.hidden_markov.labels import matched, modal, overlap
@@ -16,16 +19,10 @@ from discreet.posteriors.posterior import NAIVE, Diagnostics
 from discreet.posteriors.tables import ProbabilityTable, TableAxis
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
+from discreet.sampling.source import Source
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Floats = NDArray[np.float64]
 
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.models.hidden_markov import HiddenMarkov
-    from discreet.sampling.source import Source
-
-    Floats = NDArray[np.float64]
 
 FREE = ("log_joint", "stays")  # what chains are judged by: quantities that know no labels
 

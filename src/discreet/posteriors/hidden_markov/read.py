@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.hidden_markov.fit import fit
+from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
 from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-    from discreet.models.hidden_markov import HiddenMarkov
-    from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
 
 
 def read(cells: NoisyCells, model: HiddenMarkov, reading: str) -> HiddenMarkovPosterior:

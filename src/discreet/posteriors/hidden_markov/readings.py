@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.hidden_markov.chain import CountEmissions, Emissions
 from discreet.posteriors.noise_law import NoiseLaw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.models.hidden_markov import HiddenMarkov
 
 
 @final

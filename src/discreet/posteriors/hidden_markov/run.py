@@ -11,19 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.posteriors.hidden_markov.chain import StateChain, stored
+from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.hidden_markov.chain import Arrays, StateChain, stored
 from discreet.posteriors.hidden_markov.starts import SWEEPS_OF_STARTS, tournament
-from discreet.progress import bar
+from discreet.progress import Advance, bar
+from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.models.hidden_markov import HiddenMarkov
-    from discreet.posteriors.hidden_markov.chain import Arrays
     from discreet.posteriors.hidden_markov.readings import Data
-    from discreet.progress import Advance
-    from discreet.sampling.source import Source
+
 
 BETWEEN_MARKS = 10  # sweeps that an interrupted run does again
 BETWEEN_SAVES = 20.0  # seconds of work that a killed process may lose

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from discreet.models.hidden_markov import HiddenMarkov
-    from discreet.posteriors.hidden_markov.chain import Arrays, StateChain
+from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.hidden_markov.chain import Arrays, StateChain
 
 ROUNDS = 30  # of Lloyd's; it has nearly always settled by then
 

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.families.family import Floats
+from discreet.models.mixture import Mixture
 from discreet.posteriors.network.chain import REACH, jittered, noise_of, size_of, strain
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Floats
     from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-    from discreet.models.mixture import Mixture
 
 
 @final

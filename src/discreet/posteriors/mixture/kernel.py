@@ -10,16 +10,13 @@ drawn anew, all of a cell's at once, before θ.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from discreet.compiled import njit
 from discreet.posteriors.network.exchange_kernel import shuffle
-from discreet.posteriors.network.kernel import accepts, log_gain, redraw_row
-
-if TYPE_CHECKING:
-    from discreet.posteriors.network.kernel import Floats, Integers
+from discreet.posteriors.network.kernel import Floats, Integers, accepts, log_gain, redraw_row
 
 ROUNDS = 2  # times that all cells are paired in a sweep
 TINY = 1e-300

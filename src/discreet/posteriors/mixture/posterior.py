@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
+from discreet.families.family import Floats, Integers
+from discreet.models.mixture import Mixture
 from discreet.posteriors.answers import Answers, hidden
 from discreet.posteriors.cautions import cautions
 from discreet.posteriors.posterior import NAIVE, Diagnostics, generator
 from discreet.posteriors.tables import ProbabilityTable, TableAxis
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.families.family import Floats, Integers
-    from discreet.models.mixture import Mixture
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 
 @final

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from discreet.families.family import Floats
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.mixture import Mixture
 from discreet.posteriors.cautions import strayed, unexplained
 from discreet.posteriors.counts_read import known_reading, refitted
 from discreet.posteriors.mixture.chain import Evidence, MixtureChain, prior_of
@@ -15,14 +19,7 @@ from discreet.posteriors.mixture.posterior import MixturePosterior
 from discreet.posteriors.network.chain import WARMING, check_length, moves
 from discreet.posteriors.network.read import public_source
 from discreet.progress import steps
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.families.family import Floats
-    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-    from discreet.models.mixture import Mixture
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 WORK = 100_000_000  # cells times classes times columns that a chain may look at, a few seconds; and within it
 FEWEST, MOST = 1000, 20_000  # sweeps to keep

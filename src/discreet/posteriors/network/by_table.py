@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from discreet.families.family import credible
+from discreet.families.family import Floats, credible
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.bayes_net import BayesianNetwork
 from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
 from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable, draw
 from discreet.posteriors.network.posterior import AT_ONCE, NetworkPosterior, tables
-from discreet.posteriors.network.queries import cells_of, marginal
+from discreet.posteriors.network.queries import Records, cells_of, marginal
 from discreet.posteriors.noise_law import NoiseLaw
 from discreet.posteriors.posterior import Diagnostics, generator
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Floats
-    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-    from discreet.models.bayes_net import BayesianNetwork
-    from discreet.posteriors.network.queries import Records
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 DRAWS = 500
 DENSE = 4000  # draws of θ that intervals are read from

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.families.family import Floats
+from discreet.models.bayes_net import BayesianNetwork
 from discreet.posteriors.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Floats
     from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-    from discreet.models.bayes_net import BayesianNetwork
+
 
 REACH = 4  # noise scales that a move of many records may take at once
 WARMING = 20  # pieces of the warm-up, after each of which a bar moves

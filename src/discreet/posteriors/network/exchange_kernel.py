@@ -11,12 +11,16 @@ anew from p(·|θ). With the row's θ integrated out the target's ratio is
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.compiled import njit
 from discreet.posteriors.network.kernel import (
+    Codes,
+    Floats,
+    Integers,
+    Layout,
+    Noise,
     accepts,
     copy,
     locate,
@@ -26,9 +30,6 @@ from discreet.posteriors.network.kernel import (
     row_of,
     sweep,
 )
-
-if TYPE_CHECKING:
-    from discreet.posteriors.network.kernel import Codes, Floats, Integers, Layout, Noise
 
 
 @njit

@@ -13,18 +13,17 @@ and Noise, which takes longer than their work.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.compiled import njit
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Codes = NDArray[np.int32]
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Codes = NDArray[np.int32]
 
 SHARE = 8  # a sweep visits n/SHARE records one by one: moves of many records mix better for their time
 REPLACE, ADD = 0.5, 0.75  # where n is private, a step replaces a record, adds one, or else removes one

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betainccinv, betaincinv, logsumexp
 
-from discreet.families.family import credible
+from discreet.families.family import Floats, Integers, credible
+from discreet.models.bayes_net import BayesianNetwork
 from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
 from discreet.posteriors.drawn import DrawnPosterior
-from discreet.posteriors.network.queries import ancestral, log_probabilities, marginal
+from discreet.posteriors.network.queries import Records, ancestral, log_probabilities, marginal
 from discreet.posteriors.posterior import Diagnostics, Sampled, generator
 from discreet.posteriors.tables import ProbabilityTable, TableAxis, TablePosterior
-from discreet.sampling.source import SYSTEM
+from discreet.sampling.source import SYSTEM, Source
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Tables = dict[str, NDArray[Any]]
 
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Floats, Integers
-    from discreet.models.bayes_net import BayesianNetwork
-    from discreet.posteriors.network.queries import Records
-    from discreet.sampling.source import Source
-
-    Tables = dict[str, NDArray[Any]]
 
 AT_ONCE = 2**22  # entries of a matrix draws × records
 

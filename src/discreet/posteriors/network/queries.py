@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from discreet.families.family import Floats, Integers
+from discreet.models.bayes_net import BayesianNetwork
 
-    from numpy.typing import ArrayLike, NDArray
+Records = Mapping[str, ArrayLike]  # column → integer codes, as the schema has them
+Tables = Mapping[str, NDArray[Any]]
 
-    from discreet.families.family import Floats, Integers
-    from discreet.models.bayes_net import BayesianNetwork
-
-    Records = Mapping[str, ArrayLike]  # column → integer codes, as the schema has them
-    Tables = Mapping[str, NDArray[Any]]
 
 MOST_LETTERS = 50  # numpy.einsum names axes by letters
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.models.bayes_net import BayesianNetwork
+from discreet.models.count_model import CountModel
 from discreet.posteriors.cautions import MIXED, cautions, rows_near_empty, strayed
 from discreet.posteriors.counts_read import known_reading, refitted
+from discreet.posteriors.draws import Draws
 from discreet.posteriors.network.by_table import DRAWS, NetworkCounts, by_table
 from discreet.posteriors.network.chain import (
     WARMING,
@@ -32,16 +37,7 @@ from discreet.posteriors.posterior import Diagnostics, generator
 from discreet.progress import steps
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
-from discreet.sampling.source import SeededSource
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-    from discreet.models.bayes_net import BayesianNetwork
-    from discreet.models.count_model import CountModel
-    from discreet.posteriors.draws import Draws
-    from discreet.sampling.source import Source
+from discreet.sampling.source import SeededSource, Source
 
 WATCHED = 256  # entries of θ whose R-hat and ESS are computed, spread evenly over all of them
 MOVES = 10_000_000  # records times sweeps in a chain, which bounds its time; and within it

@@ -9,19 +9,14 @@ w; ln σ²): Σ = LLᵀ, L = C·diag(l). Small loops rather than LAPACK: they co
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.compiled import kernel
+from discreet.families.family import Floats
 
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
-
-    # (f constant columns, p normal ones, r = 1 if the last column is regressed on all the others)
-    Layout = tuple[int, int, int]
-    # m, κ, ν, Ψ of the normal columns; m, P, a, b of the regression
-    Prior = tuple[Floats, float, float, Floats, Floats, Floats, float, float]
+Layout = tuple[int, int, int]
+Prior = tuple[Floats, float, float, Floats, Floats, Floats, float, float]
 
 
 @kernel

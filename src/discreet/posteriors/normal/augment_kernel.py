@@ -10,24 +10,22 @@ records, φ given the records crawls, and this one does not), and n by births an
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.compiled import kernel
+from discreet.families.family import Floats
 from discreet.posteriors.normal.algebra_kernel import (
+    Layout,
+    Prior,
     at_door,
     conjugate,
     expand,
     log_prior,
 )
 
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
-    from discreet.posteriors.normal.algebra_kernel import Layout, Prior
+Seen = tuple[Floats, float, float, float, Floats, float, float]
 
-    # Ŝ, 1/scale (or 1/2σ²) of the noise, its power, K, door, U·n̂ and U (0 when n is public)
-    Seen = tuple[Floats, float, float, float, Floats, float, float]
 
 TARGET = 0.3  # acceptance that the non-centred move adapts to
 FASTEST = 0.1  # an adaptation moves the proposal, which starts near its shape

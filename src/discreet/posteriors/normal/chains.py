@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
+from discreet.families.family import Floats
+from discreet.posteriors.normal.latent_model import LatentNormal, Observed
 from discreet.posteriors.normal.starts import as_phi, normal_points, shape, starts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.families.family import Floats
-    from discreet.posteriors.normal.latent_model import LatentNormal, Observed
 
 LONGEST = 16  # steps in proportion to the length of φ, but no more than for this length
 CHUNKS = 20  # pieces of a chain, between which it can be stopped and shows its progress

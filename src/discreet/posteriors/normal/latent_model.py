@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.families.family import Family, Floats
 from discreet.families.laws.matrices import pack
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.families.family import Family, Floats
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
     from discreet.posteriors.normal.algebra_kernel import Layout, Prior
     from discreet.posteriors.normal.augment_kernel import Seen
+
 
 FEW = 200
 TAIL = 40.0  # n is uniform up to where the noise would have to exceed 40 of its scales

@@ -9,12 +9,14 @@ S integrated out [Bernstein, Sheldon 2018, 2019]: φ moves by Metropolis, then S
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.compiled import kernel
+from discreet.families.family import Floats
 from discreet.posteriors.normal.algebra_kernel import (
+    Layout,
+    Prior,
     backward,
     cholesky,
     expand,
@@ -23,12 +25,7 @@ from discreet.posteriors.normal.algebra_kernel import (
     log_prior,
     to_moments,
 )
-from discreet.posteriors.normal.augment_kernel import FASTEST, TARGET, log_noise, stretch
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
-    from discreet.posteriors.normal.algebra_kernel import Layout, Prior
-    from discreet.posteriors.normal.augment_kernel import Seen
+from discreet.posteriors.normal.augment_kernel import FASTEST, TARGET, Seen, log_noise, stretch
 
 
 @kernel

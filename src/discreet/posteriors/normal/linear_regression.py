@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.families.family import Floats
+from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.posteriors.base import public_source
 from discreet.posteriors.cautions import MIXED
+from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.latent_model import LatentNormal, Observed
 from discreet.posteriors.normal.linear_regression_many_columns import read_normal
 from discreet.posteriors.normal.linear_regression_moments import base, read_moments
 from discreet.posteriors.normal.read import run
+from discreet.posteriors.normal.sampled import SampledPosterior
+from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
-    from discreet.families.family import Floats
-    from discreet.families.linear_regression import BayesianLinearRegression
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-    from discreet.posteriors.normal.chains import ChainLengths
-    from discreet.posteriors.normal.sampled import SampledPosterior
-    from discreet.sampling.source import Source
+
 
 MANY = 5  # weights that chains manage in seconds
 

@@ -12,26 +12,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
+from discreet.families.family import Floats
 from discreet.families.laws.matrices import nearest_semidefinite, unpack
+from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.posteriors.cautions import FEWEST, TAIL, cautions, judged, misfit
+from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression_moments import clipped
 from discreet.posteriors.normal.moments import near
 from discreet.posteriors.normal.sampled import SampledPosterior
 from discreet.posteriors.normal.tempered_swarm import LAST, settle
 from discreet.posteriors.posterior import Diagnostics
+from discreet.sampling.source import Source
 
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
-    from discreet.families.linear_regression import BayesianLinearRegression
-    from discreet.posteriors.normal.latent_model import Observed
-    from discreet.sampling.source import Source
+Known = tuple[Floats, Floats, float, float]  # m, P, a, b
 
-    Known = tuple[Floats, Floats, float, float]  # m, P, a, b
 
 METHOD = "errors in variables, normal; clipped rows not modelled, XᵀX made semidefinite where a variance"
 SWARMS, SIZE = 2, 1000

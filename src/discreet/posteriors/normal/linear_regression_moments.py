@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.families.family import Floats
 from discreet.families.laws.matrices import unpack
+from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.posteriors.cautions import cautions
+from discreet.posteriors.normal.chains import ChainLengths
+from discreet.posteriors.normal.latent_model import LatentNormal, Observed
 from discreet.posteriors.normal.moments import MomentDraws, Moments, sample
 from discreet.posteriors.normal.sampled import SampledPosterior
+from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
-    from discreet.families.family import Floats
-    from discreet.families.linear_regression import BayesianLinearRegression
     from discreet.posteriors.normal.algebra_kernel import Prior
-    from discreet.posteriors.normal.chains import ChainLengths
-    from discreet.posteriors.normal.latent_model import LatentNormal, Observed
     from discreet.posteriors.normal.linear_regression import Design
-    from discreet.sampling.source import Source
+
 
 CLIPPED = 0.02  # share of rows beyond the radius from which a caution is due
 

@@ -7,28 +7,27 @@ positive definite. Clipped rows are not modelled.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.families.family import Floats
 from discreet.families.laws.matrices import nearest_semidefinite
 from discreet.posteriors.cautions import FEWEST, MIXED, judged, misfit
 from discreet.posteriors.normal.chains import ChainLengths
+from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.starts import shape
 from discreet.posteriors.normal.tempered_swarm import settle
 from discreet.posteriors.posterior import Diagnostics
 from discreet.progress import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Floats
-    from discreet.posteriors.normal.latent_model import Observed
     from discreet.posteriors.normal.moments_kernel import Prior, Seen
+
 
 METHOD = "chains over the exact moments; clipped rows not modelled"
 SWARM = 256

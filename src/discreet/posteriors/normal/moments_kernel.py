@@ -9,22 +9,16 @@ the entries of B, the logarithms of its diagonal.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.compiled import kernel
+from discreet.families.family import Floats
 from discreet.posteriors.normal.algebra_kernel import cholesky, forward
 from discreet.posteriors.normal.augment_kernel import FASTEST, TARGET, log_noise, stretch
 
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
-
-    # m, the root of P, a, b of the regression, empty without one; m, Ψ, ν, κ of the normal columns
-    Prior = tuple[Floats, Floats, float, float, Floats, Floats, float, float]
-    # Ŝ, 1/scale (or 1/2τ²) of each one's noise, its power, n̂, 1/scale of its noise (0 where n is public), T₀,
-    # and 1 if the first column is 1 in every row
-    Seen = tuple[Floats, Floats, float, float, float, Floats, int]
+Prior = tuple[Floats, Floats, float, float, Floats, Floats, float, float]
+Seen = tuple[Floats, Floats, float, float, float, Floats, int]
 
 
 @kernel

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.families.family import Family, Floats
 from discreet.posteriors.base import public_source
 from discreet.posteriors.cautions import FEWEST, MIXED, TAIL, cautions, judged
 from discreet.posteriors.normal.chains import ChainLengths, augmented, collect, limiting
-from discreet.posteriors.normal.latent_model import Observed, latent
+from discreet.posteriors.normal.latent_model import LatentNormal, Observed, latent
 from discreet.posteriors.normal.sampled import SampledPosterior
 from discreet.posteriors.normal.starts import normal_points
 from discreet.posteriors.normal.unclipped import base, matters, read_unclipped
 from discreet.posteriors.posterior import Diagnostics
 from discreet.progress import steps as shown
+from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
-    from discreet.families.family import Family, Floats
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-    from discreet.posteriors.normal.latent_model import LatentNormal
-    from discreet.sampling.source import Source
+
 
 ROUNDS, LONGER = 2, 4  # chains that have not met are run again, so many times as long
 CHAINS = {"records": augmented, "limit": limiting}

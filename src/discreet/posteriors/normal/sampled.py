@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from discreet.families.family import Family, Floats
 from discreet.posteriors.base import NoiseAware
 from discreet.posteriors.posterior import Diagnostics, Sampled
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from discreet.families.family import Family, Floats
 
 LINES = 2**20  # observations × draws of a predictive that are in memory at once
 

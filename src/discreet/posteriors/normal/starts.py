@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from discreet.families.family import Floats
+from discreet.posteriors.normal.latent_model import LatentNormal, Observed
 from discreet.posteriors.normal.tempered_swarm import warmer
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
-    from discreet.posteriors.normal.latent_model import LatentNormal, Observed
 
 SWARM = 256
 STAGES, STIRS = 60, 4  # at most so many temperatures, and steps at each

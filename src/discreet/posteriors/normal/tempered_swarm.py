@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from discreet.families.family import Floats
 from discreet.numerics.search import bisect, doubles
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
 
 MOVES, LAST = 3, 10  # at every temperature, and at the last
 WANTED = 0.35  # share of moves that are accepted

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from scipy.special import gammaincc, ndtr
 
+from discreet.families.family import Family, Floats
 from discreet.families.laws.matrices import pack, unpack
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.posteriors.cautions import cautions
-from discreet.posteriors.normal.latent_model import NO_REGRESSION
+from discreet.posteriors.normal.chains import ChainLengths
+from discreet.posteriors.normal.latent_model import NO_REGRESSION, Observed
 from discreet.posteriors.normal.moments import MomentDraws, Moments, sample
 from discreet.posteriors.normal.sampled import SampledPosterior
+from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
-    from discreet.families.family import Family, Floats
     from discreet.posteriors.normal.algebra_kernel import Prior as LatentPrior
-    from discreet.posteriors.normal.chains import ChainLengths
-    from discreet.posteriors.normal.latent_model import Observed
     from discreet.posteriors.normal.moments_kernel import Prior
-    from discreet.sampling.source import Source
+
 
 ROOM = 0.05  # clipped records, over √n, that move no posterior by more than a few hundredths of its deviation
 

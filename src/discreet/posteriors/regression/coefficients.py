@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from discreet.families.family import credible
 from discreet.models.design import encoded
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
 from discreet.models.regression_records import rows_of
 from discreet.posteriors.drawn import DrawnPosterior
+from discreet.posteriors.draws import Draws
 from discreet.posteriors.posterior import Diagnostics, Posterior, generator
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import ArrayLike
-
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
-    from discreet.posteriors.draws import Draws
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 CELLS = 2**20  # margins in memory at once
 NODES = np.linspace(-8, 8, 257)  # of the trapezoidal rule, which is exact to e^{−2π²/(hσ)} for a σ(s)

@@ -10,19 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log2
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from scipy.special import ndtri
 
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
 from discreet.numerics.newton import descend
 from discreet.posteriors.regression.perturbed_fit_moments import Tilt, moments, symmetric_noise
 from discreet.posteriors.regression.public_designs import DESIGNS
 from discreet.posteriors.regression.standard_design import shape_at
-
-if TYPE_CHECKING:
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
 
 FEWEST, CHECKED = 30, 450  # replicates, and weights whose intervals are counted, of each design, at least
 ROWS = 500  # of a design; more records weigh more instead

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from scipy.special import expit
 
 from discreet.families.laws.matrices import nearest_semidefinite
+from discreet.mechanisms.regression.noisy_moments import NoisyMoments
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
 from discreet.models.signed_moments import constant_steps, grid
 from discreet.posteriors.regression.coefficients import NormalCoefficients
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.regression.noisy_moments import NoisyMoments
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
-from discreet.models.margin_losses import DeclaredLoss
+from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
+from discreet.models.margin_losses import DeclaredLoss, Floats
 from discreet.posteriors.regression.coefficients import NormalCoefficients
 from discreet.posteriors.regression.coverage import LEAST, Expected, expected, records_behind
 from discreet.posteriors.regression.perturbed_fit_moments import Tilt, expected_trace, moments
 from discreet.posteriors.regression.standard_design import shape_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
-    from discreet.models.margin_losses import Floats
 
 
 def reading(fit: PerturbedFit, reading: str = "noise_aware") -> NormalCoefficients:

@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.models.margin_losses import Floats
+
 if TYPE_CHECKING:
     from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
-    from discreet.models.margin_losses import Floats
+
 
 NODES = (np.arange(161) + 0.5) / 161
 REACH = 6.0  # standard deviations of an eigenvalue that the grid spans

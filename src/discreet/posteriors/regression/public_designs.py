@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
 from discreet.models.regression_records import rows_of
 from discreet.posteriors.regression.standard_design import standard_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
 
 SPREAD = 0.5  # of the spherical design: rows of half the norm
 OFTEN = 0.3  # that an indicator is 1

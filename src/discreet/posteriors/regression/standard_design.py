@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache, singledispatch
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.models.margin_losses import DeclaredLoss, MarginLoss
-
-if TYPE_CHECKING:
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import DeclaredLoss, Floats, MarginLoss
 
 ROWS = 1000
 

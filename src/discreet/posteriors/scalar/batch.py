@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
+from discreet.families.family import Floats
+from discreet.posteriors.scalar.likelihood import Likelihood
 from discreet.posteriors.scalar.prior import quantile, score
 from discreet.posteriors.scalar.table import centred, log_table
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
-    from discreet.posteriors.scalar.likelihood import Likelihood
 
 EDGE, LOOK = 5.6, 513  # how far the prior is followed (2e-8 beyond), and nodes of the first look
 FEWEST, MOST = 129, 4097

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from discreet.posteriors.scalar.transforms import ELEMENTS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Floats
-    from discreet.posteriors.scalar.record_law import RecordLaw
-    from discreet.posteriors.scalar.transforms import Complexes
-    from discreet.posteriors.scalar.weights import Weights
+from discreet.families.family import Floats
+from discreet.posteriors.scalar.record_law import RecordLaw
+from discreet.posteriors.scalar.transforms import ELEMENTS, Complexes
+from discreet.posteriors.scalar.weights import Weights
 
 POINTS = 1024  # of the line; where it needs more, the noise is widened by 1/1200 of what the line spans
 BLOCKS = (0, 32, 64, 128, 256, 512, POINTS + 1)

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from scipy.special import expit, logit
 
+from discreet.families.family import Family, Floats
 from discreet.families.laws.beta import BetaLaw
 from discreet.families.laws.gamma import GammaLaw
 from discreet.families.normal_mean import NormalMean
 from discreet.privacy.guarantee import NotProved
-
-if TYPE_CHECKING:
-    from discreet.families.family import Family, Floats
 
 LEAST, MOST = 1e-300, 1 - 2.0**-53  # inside the support, whatever the rounding
 LARGEST = 1e290

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.families.family import Floats, Integers
+from discreet.families.scalar import ScalarFamily
 from discreet.posteriors.noise_law import NoiseLaw
 from discreet.posteriors.scalar.contour import LogTransform, MixedLogTransform, guessed, log_likelihood
-from discreet.posteriors.scalar.record_law import record_law
+from discreet.posteriors.scalar.record_law import RecordLaw, record_law
 from discreet.posteriors.scalar.sizes import energy, sizes
 from discreet.posteriors.scalar.weights import Weights
 
 if TYPE_CHECKING:
-    from discreet.families.family import Floats, Integers
-    from discreet.families.scalar import ScalarFamily
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-    from discreet.posteriors.scalar.record_law import RecordLaw
+
 
 SizePrior = Callable[[Any], Any]  # log π(n) of an integer array, up to a constant
 ROWS = 4096  # that are computed together

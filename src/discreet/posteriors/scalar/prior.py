@@ -6,7 +6,6 @@ A prior with poles at its ends, or with any scale, then needs no care of its own
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import (
@@ -22,13 +21,11 @@ from scipy.special import (
     ndtri,
 )
 
+from discreet.families.family import Family, Floats
 from discreet.families.laws.beta import BetaLaw
 from discreet.families.laws.gamma import GammaLaw
 from discreet.families.normal_mean import NormalMean
 from discreet.privacy.guarantee import NotProved
-
-if TYPE_CHECKING:
-    from discreet.families.family import Family, Floats
 
 LEAST, MOST = 1e-300, 1 - 2.0**-53  # inside the support, whatever the rounding of a quantile
 FARTHEST = 37.0  # Φ(−v) is still a normal double

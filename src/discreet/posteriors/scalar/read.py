@@ -7,23 +7,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from discreet.families.family import credible
+from discreet.families.family import Floats, credible
+from discreet.families.scalar import ScalarFamily
 from discreet.posteriors.base import NoiseAware
 from discreet.posteriors.posterior import Diagnostics
 from discreet.posteriors.scalar.coordinate import coordinate, log_prior, parameter
-from discreet.posteriors.scalar.likelihood import Likelihood
+from discreet.posteriors.scalar.likelihood import Likelihood, SizePrior
 from discreet.posteriors.scalar.search import slopes, tabulate
-from discreet.sampling.source import SYSTEM
+from discreet.sampling.source import SYSTEM, Source
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from discreet.families.family import Floats
-    from discreet.families.scalar import ScalarFamily
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-    from discreet.posteriors.scalar.likelihood import SizePrior
-    from discreet.sampling.source import Source
+
 
 DENSE, NATS = 16, 0.1  # points to an interval, at least; nats from one to the next, at most
 NOTHING = 750.0  # nats below the top, where a density is 0 in doubles

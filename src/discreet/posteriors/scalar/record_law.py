@@ -7,28 +7,24 @@ generating function, tilted as far as a release asks for, and exact in both tail
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from scipy.special import gammainc, gammaln, log_ndtr, logsumexp, wofz
 
 from discreet.catalogue import ROWS
+from discreet.families.beta_bernoulli import BetaBernoulli
+from discreet.families.beta_binomial import BetaBinomial
+from discreet.families.beta_geometric import BetaGeometric
+from discreet.families.family import Family, Floats
+from discreet.families.gamma_exponential import GammaExponential
+from discreet.families.gamma_poisson import GammaPoisson
+from discreet.families.normal_mean import NormalMean
 from discreet.families.scalar import ScalarFamily
-from discreet.posteriors.scalar.transforms import log_geometric, log_levels, log_sum
+from discreet.posteriors.scalar.transforms import Complexes, log_geometric, log_levels, log_sum
 from discreet.privacy.guarantee import NotProved
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.families.beta_bernoulli import BetaBernoulli
-    from discreet.families.beta_binomial import BetaBinomial
-    from discreet.families.beta_geometric import BetaGeometric
-    from discreet.families.family import Family, Floats
-    from discreet.families.gamma_exponential import GammaExponential
-    from discreet.families.gamma_poisson import GammaPoisson
-    from discreet.families.normal_mean import NormalMean
-    from discreet.posteriors.scalar.transforms import Complexes
 
 MANY = 2.0**16  # events from which a law that nothing clips is not added up
 FEW = 64  # events up to which the logarithm of a factorial loses nothing

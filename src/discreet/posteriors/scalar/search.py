@@ -5,18 +5,13 @@ Prior and likelihood each have one top, so that a posterior has nodes about both
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.families.family import Floats
+from discreet.families.scalar import ScalarFamily
 from discreet.posteriors.scalar.coordinate import bulk, log_prior, parameter
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Floats
-    from discreet.families.scalar import ScalarFamily
-    from discreet.posteriors.scalar.likelihood import Likelihood
+from discreet.posteriors.scalar.likelihood import Likelihood
 
 KEPT = 30.0  # nats below the top: what is left out has probability e^{−30}
 CLOSE = 1e-4  # nats that the cubic may miss at the top; e^{depth/2} times that below

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.families.family import Floats
-    from discreet.posteriors.noise_law import NoiseLaw
+from discreet.families.family import Floats
+from discreet.posteriors.noise_law import NoiseLaw
 
 NATS = 24.0  # an n that noise or prior make less likely by e^{−24} is left out
 FEW = 64  # values that are all summed over

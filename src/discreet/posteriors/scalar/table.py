@@ -5,10 +5,10 @@ Right to 1e-11 of each law's top, and 0 beyond: enough for releases that θ made
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.families.family import Floats
 from discreet.posteriors.scalar.contour import (
     NEGATIVE,
     LogTransform,
@@ -17,13 +17,8 @@ from discreet.posteriors.scalar.contour import (
     saddle,
     stays_quiet,
 )
+from discreet.posteriors.scalar.likelihood import Likelihood
 from discreet.posteriors.scalar.weights import Weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Floats
-    from discreet.posteriors.scalar.likelihood import Likelihood
 
 POINTS = 2048
 QUIET = 1e-11  # of a law's top

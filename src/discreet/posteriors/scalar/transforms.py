@@ -5,16 +5,13 @@ The real part of z is one number a row: along a line in the imaginary direction 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from discreet.families.family import Floats
 
-    from discreet.families.family import Floats
+Complexes = NDArray[np.complex128]
 
-    Complexes = NDArray[np.complex128]
 
 TINY = 1e-9  # x below which Σ_{i<k} e^{xi} is k(1 + (k−1)x/2)
 ELEMENTS = 2**21  # complex numbers in memory at once

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 
-from discreet.posteriors.scalar.transforms import log_geometric, log_levels, log_sum
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
-    from discreet.posteriors.noise_law import NoiseLaw
-    from discreet.posteriors.scalar.transforms import Complexes
+from discreet.families.family import Floats
+from discreet.posteriors.noise_law import NoiseLaw
+from discreet.posteriors.scalar.transforms import Complexes, log_geometric, log_levels, log_sum
 
 NARROW = 3.0  # Σ_j exp(−(j−ξ)²/2ς²) e^{−zj} is an integral to e^{−44} from here on (Poisson summation)
 

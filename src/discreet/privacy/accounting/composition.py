@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self, final
+from typing import Self, final
 
 from flint import arb
 
 from discreet.privacy.accounting.conversions import above
-from discreet.privacy.accounting.tightest import Core, total
-from discreet.privacy.arithmetic.ball import ball
+from discreet.privacy.accounting.tightest import Core, Counted, total
+from discreet.privacy.arithmetic.ball import Exact, ball
 from discreet.privacy.guarantee import (
     Guarantee,
     MixedRelations,
@@ -22,13 +23,7 @@ from discreet.privacy.guarantee import (
     renyi_order,
     same_relation,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from discreet.privacy.accounting.tightest import Counted
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.relation import Relation
+from discreet.privacy.relation import Relation
 
 
 def compose(*guarantees: Guarantee) -> Guarantee:

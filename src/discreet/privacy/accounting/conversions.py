@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from flint import arb
 
-from discreet.privacy.arithmetic.ball import MAX_BITS, ball, ceiling, precision
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.arithmetic.ball import MAX_BITS, Exact, ball, ceiling, precision
 
 FARTHEST = math.nextafter(math.inf, 0.0)
 GOLDEN = (math.sqrt(5) - 1) / 2

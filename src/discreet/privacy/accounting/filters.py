@@ -14,18 +14,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from flint import arb
 
-from discreet.privacy.arithmetic.ball import ball, floor, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, floor, precision
 from discreet.privacy.arithmetic.curves import Points
 from discreet.privacy.guarantee import Guarantee, NotProved, same_relation
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privacy.words import DOWN, at_order, in_words, number
-
-if TYPE_CHECKING:
-    from discreet.privacy.arithmetic.ball import Exact
 
 # Fixed and public. 24 orders cost ln 24 of ln(1/δ) against knowing the best one beforehand.
 ORDERS = tuple(1 + 2.0 ** (j / 2) for j in range(-4, 20))

@@ -15,23 +15,20 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from flint import arb, ctx
+from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
 from discreet.numerics.search import bisect, integers
 from discreet.privacy.accounting.conversions import above, gaussian_delta, least_epsilon
-from discreet.privacy.arithmetic.ball import ball, ceiling, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.arithmetic.curves import downward, upward
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    from discreet.privacy.arithmetic.ball import Exact
-
-    Floats = NDArray[np.float64]
 
 Losses = tuple[tuple["Exact", int], ...]  # (ε, how many), distinct
 

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from flint import arb
 
 from discreet.numerics.search import bisect, doubles
 from discreet.privacy.accounting.conversions import above, renyi_delta, renyi_epsilon
-from discreet.privacy.accounting.optimal_composition import optimal_delta, optimal_epsilon
-from discreet.privacy.arithmetic.ball import ball, floor, precision
+from discreet.privacy.accounting.optimal_composition import Losses, optimal_delta, optimal_epsilon
+from discreet.privacy.arithmetic.ball import Exact, ball, floor, precision
 from discreet.privacy.arithmetic.curves import downward, upward
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from discreet.privacy.accounting.optimal_composition import Losses
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
 
 Counted = tuple[tuple["Guarantee", int], ...]
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol, final
+from typing import Protocol, final
 
-from discreet.privacy.arithmetic.ball import ball, ceiling, precision
+from flint import arb
+
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.divergence_bounds import RenyiDP
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
-
-if TYPE_CHECKING:
-    from flint import arb
-
-    from discreet.privacy.arithmetic.ball import Exact
 
 BITS = 128
 ROUNDS = 80  # of a golden search: the interval shrinks by 2·10^-17

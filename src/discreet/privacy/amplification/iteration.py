@@ -9,24 +9,21 @@ best one is the slope of a convex hull. Only the last state may be released.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from flint import arb
 
-from discreet.privacy.arithmetic.ball import ball, ceiling, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.divergence_bounds import GaussianDP
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
-    from discreet.privacy.arithmetic.ball import Exact
-
-    Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 BITS = 96
 TINY = 1e-280  # below this a weight has no part in a double

@@ -10,17 +10,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
+
+from flint import arb
 
 from discreet.privacy.amplification.iteration import BITS
-from discreet.privacy.arithmetic.ball import ball, ceiling, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.divergence_bounds import GaussianDP
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
-
-if TYPE_CHECKING:
-    from flint import arb
-
-    from discreet.privacy.arithmetic.ball import Exact
 
 
 @final

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
-from discreet.privacy.arithmetic.ball import ball, ceiling, floor, settle
+from flint import arb
+
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, floor, settle
 from discreet.privacy.bounded_loss import ApproxDP
 from discreet.privacy.guarantee import exact, nonnegative
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from flint import arb
-
-    from discreet.privacy.arithmetic.ball import Exact
 
 Row = tuple[Fraction, ...]
 CLOSE = Fraction(1, 2**30)  # by how much the sum of a row of floats may miss 1

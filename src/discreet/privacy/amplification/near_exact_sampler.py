@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from discreet.privacy.accounting.conversions import above
-from discreet.privacy.arithmetic.ball import ball
+from discreet.privacy.arithmetic.ball import Exact, ball
 from discreet.privacy.guarantee import Guarantee, NotProved, positive, probability
 from discreet.privacy.kinds import ApproxDP
-
-if TYPE_CHECKING:
-    from discreet.privacy.arithmetic.ball import Exact
 
 
 def approximate(guarantee: Guarantee, total_variation: Exact, *, epsilon: Exact | None = None) -> ApproxDP:

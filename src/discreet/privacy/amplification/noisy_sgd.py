@@ -10,18 +10,15 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, final
+from typing import final
+
+from flint import arb
 
 from discreet.privacy.amplification.iteration import BITS, Step, iterate, promised
 from discreet.privacy.amplification.secret_index import GaussianMixtureCurve, GaussianMixtureProfile
-from discreet.privacy.arithmetic.ball import ball, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, precision
 from discreet.privacy.divergence_bounds import GaussianDP, RenyiDP
 from discreet.privacy.guarantee import Guarantee, NotProved
-
-if TYPE_CHECKING:
-    from flint import arb
-
-    from discreet.privacy.arithmetic.ball import Exact
 
 FINENESS = 32  # places of a secret order are grouped at 1/32 of their distance from the end
 

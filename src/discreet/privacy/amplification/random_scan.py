@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+
+from flint import arb
 
 from discreet.privacy.accounting.conversions import above
 from discreet.privacy.accounting.filters import ORDERS
@@ -12,9 +13,6 @@ from discreet.privacy.arithmetic.ball import ball
 from discreet.privacy.arithmetic.curves import lowered
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved
 from discreet.privacy.kinds import PureDP, RenyiDP
-
-if TYPE_CHECKING:
-    from flint import arb
 
 
 def secret_scan(guarantee: Guarantee, chosen: int, records: int) -> PureDP:

@@ -11,22 +11,18 @@ window counts as told in full, what lies below is moved up to its end.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from flint import arb, fmpz_poly
 
 from discreet.privacy.accounting.conversions import near
 from discreet.privacy.accounting.optimal_composition import LossLaw
-from discreet.privacy.arithmetic.ball import ball, precision
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.arithmetic.ball import Exact, ball, precision
 
 SCALE = 128  # bits of a weight
 BITS = 256

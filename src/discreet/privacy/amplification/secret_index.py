@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
+
+from flint import arb
 
 from discreet.privacy.accounting.conversions import gaussian_delta
-from discreet.privacy.arithmetic.ball import ball, ceiling, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import group_size, nonnegative
 
-if TYPE_CHECKING:
-    from flint import arb
+Parts = tuple[tuple[int, Exact], ...]  # (how many places, μ²)
 
-    from discreet.privacy.arithmetic.ball import Exact
-
-    Parts = tuple[tuple[int, Exact], ...]  # (how many places, μ²)
 
 BITS = 128
 

@@ -10,19 +10,16 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from flint import arb
 
 from discreet.privacy.accounting.conversions import above
 from discreet.privacy.amplification.sampled_law import sampled_laws
-from discreet.privacy.arithmetic.ball import ball, ceiling, floor, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, floor, precision
 from discreet.privacy.arithmetic.curves import Unbounded, downward, on_chord, upward
 from discreet.privacy.divergence_bounds import GaussianDP, RenyiDP
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, exact, positive
-
-if TYPE_CHECKING:
-    from discreet.privacy.arithmetic.ball import Exact
 
 BITS = 128
 MOST, EXACT = 1024, 256  # orders that are looked at, and up to which differences are taken

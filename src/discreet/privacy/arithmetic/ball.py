@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from flint import arb, ctx, fmpq
 
 from discreet.numerics.search import bisect, integers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Exact = int | float | Fraction  # a float stands for the rational number it is
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from flint import arb, ctx
 
 from discreet.privacy.arithmetic.ball import ball
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 ENOUGH_LEVELS = 64  # below this second parameter arb's own function is quick
 MOST_LEVELS = 4096

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol, Self, final
+from typing import Protocol, Self, final
 
 from flint import arb
 
 from discreet.privacy.accounting.conversions import chance_above, group_delta
-from discreet.privacy.arithmetic.ball import ball, ceiling, precision
-from discreet.privacy.guarantee import group_size
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
+from discreet.privacy.guarantee import Guarantee, group_size
 
 
 class Curve(Protocol):

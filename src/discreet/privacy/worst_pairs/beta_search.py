@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flint import arb
 
-from discreet.privacy.arithmetic.ball import ball, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, precision
 from discreet.privacy.worst_pairs.divergences import beta_delta, beta_renyi, chernoff_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.privacy.arithmetic.ball import Exact
 
 SLACK = 1 + Fraction(1, 10**9)  # blocks of data sets within this factor of the best are not split further
 SPLITS = 256  # after so many the bound found so far is the (valid, looser) answer

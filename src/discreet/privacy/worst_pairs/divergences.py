@@ -7,17 +7,14 @@ precision. One direction each: pairs.py takes both.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 from scipy import special
 
 from discreet.privacy.arithmetic.ball import ball, precision
 from discreet.privacy.arithmetic.beta_tail import beta_below
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 INFINITE: arb = arb.pos_inf()
 DEEP_TAIL = 1e-15  # below it a complement 1 − F would cancel, and the direct form is taken

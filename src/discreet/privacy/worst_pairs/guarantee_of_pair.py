@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from discreet.privacy.accounting.conversions import above
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.privacy.kinds import GaussianDP, RenyiDP
 from discreet.privacy.worst_pairs.pairs import WorstCase
-
-if TYPE_CHECKING:
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee, Relation
 
 
 @final

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
+
+from flint import arb
 
 from discreet.privacy.arithmetic.ball import Exact, ball, decide, precision
 from discreet.privacy.arithmetic.ball import floor as round_below
@@ -23,11 +26,6 @@ from discreet.privacy.worst_pairs.divergences import (
     gamma_shape_renyi,
     normal_delta,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from flint import arb
 
 
 @dataclass(frozen=True)

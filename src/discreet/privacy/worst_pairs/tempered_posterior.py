@@ -9,15 +9,12 @@ much, as balls.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+
+from flint import arb
 
 from discreet.privacy.arithmetic.ball import Exact, PrecisionError, ball, ceiling, settle
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from flint import arb
 
 
 def log_odds_range(lower: Fraction, categories: int) -> arb:

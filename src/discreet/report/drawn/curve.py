@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,8 @@ from discreet.report.markup import Html, joined
 from discreet.report.numbers import powers, tick_teller
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.release.release import Release
+
 
 POINTS = 28
 DEEPEST = -12.0  # δ below 10⁻¹² is drawn at the bottom

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.families.family import Family, Floats
 from discreet.report.drawn.svg import Axis, area, bottom_axis, curve, diamond, legend, line, responsive
 from discreet.report.markup import Html, joined
 from discreet.report.numbers import teller, tick_teller
+from discreet.report.subject import Group
 from discreet.report.summary import LEVEL
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.families.family import Family, Floats
-    from discreet.report.subject import Group
 
 ROOM = 1.2  # shown of the prior on either side, in posteriors; more is cut, and the caption says so
 POINTS = 240

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
+from discreet.families.family import Floats
 from discreet.report.drawn.svg import (
     Axis,
     bottom_axis,
@@ -21,11 +22,8 @@ from discreet.report.drawn.svg import (
 )
 from discreet.report.markup import Html, joined
 from discreet.report.numbers import places_for, shown, tick_teller
+from discreet.report.subject import Group
 from discreet.report.summary import Summary, shown_first
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
-    from discreet.report.subject import Group
 
 MOST_ROWS = 12
 ROOM = 1.2  # shown of the priors on either side, in posteriors; more is cut, and the caption says so

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
+from discreet.families.family import Floats
 from discreet.report.drawn.svg import cut_to_room, pixels, responsive, words
 from discreet.report.markup import Html, element, joined, table
 from discreet.report.numbers import decimals, places_for, shown, whole
 from discreet.report.subject import quoted
-
-if TYPE_CHECKING:
-    from discreet.families.family import Floats
 
 LEVEL = 0.9
 MOST_ROWS, MOST_COLUMNS = 14, 6

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from discreet.report.markup import Html, element, joined
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 WIDE, NARROW = 680, 350  # one picture for each kind of screen: text keeps its size, and the style shows one
 Points = "Iterable[tuple[float, float]]"

@@ -10,16 +10,12 @@ INFLATE.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from discreet.compiled import inlined
 from discreet.sampling.in_bulk.elementary import EXP_ERROR, EXP_RANGE, LOG_ERROR, exp, log
 from discreet.sampling.in_bulk.strips import LOG_LEVEL_ERROR, LOG_LEVELS, QUICK, TABLE, TAIL
-
-if TYPE_CHECKING:
-    from discreet.sampling.source import Words
+from discreet.sampling.source import Words
 
 REJECT, ACCEPT, UNSURE = 0, 1, 2
 COARSE = 2.0**-10

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+from flint import arb
+from numpy.typing import NDArray
 
 from discreet.sampling import ideal
+from discreet.sampling.checked_arguments import Numbers
 from discreet.sampling.lazy import Real, Uniform, refine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from flint import arb
-    from numpy.typing import NDArray
-
-    from discreet.sampling.checked_arguments import Numbers
-    from discreet.sampling.source import Source, Words
+from discreet.sampling.source import Source, Words
 
 INFLATE = (
     1.0  # test hook: every float error bound is multiplied by it, which sends more rows to ball arithmetic

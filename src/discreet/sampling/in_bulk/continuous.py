@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from discreet.privacy.arithmetic.ball import ball, precision
 from discreet.sampling import ideal, singles, truncated
 from discreet.sampling.in_bulk.batches import CHUNK, Gammas, Normals, Shapes, double, errors, kernels, sieve
 from discreet.sampling.in_bulk.simplices import truncated_dirichlet
 from discreet.sampling.lazy import Lazy, Real, Uniform, nearest, shortened
+from discreet.sampling.multivariate import ExactNormalInverseGamma
+from discreet.sampling.source import Source, Words
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+Cells = NDArray[np.int64]
 
-    from numpy.typing import NDArray
-
-    from discreet.sampling.multivariate import ExactNormalInverseGamma
-    from discreet.sampling.source import Source, Words
-
-    Cells = NDArray[np.int64]
 
 __all__ = [
     "beta",

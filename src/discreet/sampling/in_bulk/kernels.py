@@ -5,23 +5,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.compiled import inlined, kernel
 from discreet.sampling.in_bulk.attempts import ACCEPT, COARSE, REJECT, UNSURE, gamma, log_uniform, normal
 from discreet.sampling.in_bulk.elementary import LOG_ERROR, log
+from discreet.sampling.source import Words
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Decisions = NDArray[np.int8]
 
-    from discreet.sampling.source import Words
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
-    Decisions = NDArray[np.int8]
 
 _FLOAT24 = np.int64(~((1 << 29) - 1))
 _SIGNED = 2.0**-63

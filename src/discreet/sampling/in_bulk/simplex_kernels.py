@@ -5,17 +5,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.compiled import inlined, kernel
 from discreet.sampling.in_bulk.attempts import ACCEPT, REJECT, UNSURE, log_uniform
-from discreet.sampling.in_bulk.kernels import cell, log_ratio, shares
-
-if TYPE_CHECKING:
-    from discreet.sampling.in_bulk.kernels import Decisions, Floats, Integers
-    from discreet.sampling.source import Words
+from discreet.sampling.in_bulk.kernels import Decisions, Floats, Integers, cell, log_ratio, shares
+from discreet.sampling.source import Words
 
 
 @kernel

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.sampling import truncated
 from discreet.sampling.in_bulk.batches import CHUNK, Gammas, Shapes, double, errors, kernels, uniforms
 from discreet.sampling.lazy import Real, nearest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.sampling.source import Source, Words
+from discreet.sampling.source import Source, Words
 
 
 @final

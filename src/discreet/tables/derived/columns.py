@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -14,11 +15,10 @@ from discreet.tables.derived.demands import finite, literal, range_of, refuse_no
 from discreet.tables.schema import Binary, Bounded, Categorical, Categories, Count, Kind, Scalar, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from ibis.expr import types as ir
 
-    Cells = Mapping[str, Any]  # name → the clean Ibis value: boolean, code, whole number or double
+Cells = Mapping[str, Any]  # name → the clean Ibis value: boolean, code, whole number or double
+
 
 TINY = 2.0**-1020  # products of an affine map that are shorter, and not 0, are put there: engines refuse less
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {

@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import glob
 import gzip
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, BinaryIO, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.shown import address as shown
 from discreet.tables.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
-
     import pyarrow as pa
-    from numpy.typing import NDArray
+
 
 BLOCK = 2**20  # bytes that are read at once; a longer record takes more
 ROOM = 2**16  # records of one batch

@@ -6,17 +6,16 @@ Plain loops: what is quoted and what is not decides how many records a file has,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.compiled import kernel
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Bytes = NDArray[np.uint8]
+Places = NDArray[np.int64]
 
-    Bytes = NDArray[np.uint8]
-    Places = NDArray[np.int64]
 
 LF, CR, QUOTE = 10, 13, 34
 LONGEST = 2**24  # bytes of a field; a longer one is missing, and a quote that closes later does not close

@@ -7,7 +7,7 @@ declaration asks for: texts or numbers, and whatever is neither is missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -19,14 +19,13 @@ import numpy as np
 from discreet.tables.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     import pandas as pd
     import polars as pl
     import pyarrow as pa
     from pandas.api.extensions import ExtensionDtype
 
-    Opener = Callable[[Any, Mapping[str, str]], Any]
+Opener = Callable[[Any, Mapping[str, str]], Any]
+
 
 TEXT = "string"  # as a schema calls it; all else is read as doubles, where a column has no type
 TEXTS = {"string", "large_string", "string_view"}  # as Arrow calls them

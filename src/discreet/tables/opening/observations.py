@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from discreet.tables.errors import blindly
 from discreet.tables.opening.frames import TEXT
 from discreet.tables.opening.sources import open_source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def column_reader(data: object, columns: tuple[str, ...]) -> Callable[[], dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, final
@@ -19,11 +20,10 @@ from discreet.tables.quiet import hush_spark
 from discreet.tables.spill import spill_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
     import duckdb
     from ibis.backends import BaseBackend
     from ibis.expr import types as ir
+
 
 PARQUET, CSV, DUCKDB = (".parquet", ".pq"), (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".duckdb", ".ddb", ".db")
 POSTGRES = ("postgresql://", "postgres://")

@@ -7,24 +7,20 @@ refinement in ball arithmetic, which always ends since a gradient step contracts
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, singledispatch
-from typing import TYPE_CHECKING, NoReturn, final
+from typing import NoReturn, final
 
 import numpy as np
 from flint import arb, arb_mat
 
-from discreet.models.margin_losses import ClippedPoisson, Logistic, MarginLoss
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import ClippedPoisson, Floats, Logistic, MarginLoss
+from discreet.models.regression_records import Records
 from discreet.numerics.newton import descend, inverted
 from discreet.privacy.arithmetic.ball import ball, ceiling, precision
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
-
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
-    from discreet.models.regression_records import Records
 
 UNIT = 2.0**-53
 EVALUATION = 2.0**-46  # relative to their bounds, what slopes and bends may err by when computed in doubles

@@ -12,25 +12,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, singledispatch
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
 from discreet.families.exact_fields import power_of_two_above
 from discreet.families.family import root_above
 from discreet.mechanisms.noise.laplace import default_grid
+from discreet.mechanisms.regression.record_cap import Size
 from discreet.mechanisms.regression.samplers.potential import Potential
+from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats, Logistic, MarginLoss
 from discreet.privacy.amplification.langevin import Langevin
 from discreet.privacy.arithmetic.ball import round_down
+from discreet.privacy.guarantee import Relation
 from discreet.progress import bar
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.regression.record_cap import Size
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.privacy.guarantee import Relation
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 BLOCK = 512  # records that the compiled loops hold at once
 WIDE = 8192  # the same, for losses that NumPy works out

@@ -6,16 +6,13 @@ Sums may be taken in any order: the bound on their rounding (γ_n) holds for all
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.compiled import njit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.models.margin_losses import Floats
+from discreet.models.margin_losses import Floats
 
 MAGIC = 6755399441055744.0  # 1.5·2^52: adding it rounds to a whole number, kept in the low bits
 PER_LN2, LN2_HIGH, LN2_LOW = 1.4426950408889634, 0.6931471803691238, 1.9082149292705877e-10

@@ -7,9 +7,10 @@ these samplers look at values.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
 import numpy as np
 from scipy.special import expit
@@ -17,11 +18,8 @@ from scipy.special import expit
 from discreet.models.margin_losses import ClippedPoisson, Floats, Logistic, MarginLoss
 from discreet.privacy.guarantee import NotProved
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import NoReturn
+Rise = Callable[[Floats, slice], Floats]
 
-    Rise = Callable[[Floats, slice], Floats]
 
 _PULL = Fraction(27847, 100000)  # W(1/e) = 0.278464…
 

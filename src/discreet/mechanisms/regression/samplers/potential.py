@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, final
+from typing import NoReturn, final
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from discreet.models.margin_losses import Floats, MarginLoss
-    from discreet.models.regression_records import Records
-    from discreet.privacy.arithmetic.ball import Exact
+from discreet.models.margin_losses import Floats, MarginLoss
+from discreet.models.regression_records import Records
+from discreet.privacy.arithmetic.ball import Exact
 
 
 @final

@@ -18,25 +18,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
 from discreet.families.exact_fields import power_of_two_above
 from discreet.mechanisms.regression.samplers.loss_floors import pull
+from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.mechanisms.regression.samplers.radial_proposal import FINER, Proposal
 from discreet.mechanisms.regression.samplers.rejection import spread
 from discreet.mechanisms.regression.samplers.rejection_rounding import Rounding, counted
 from discreet.mechanisms.regression.samplers.tilted_potential import Tilted
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import NotProved
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.regression.samplers.potential import Potential
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 HARDNESS = 0.08
 EASY = 5.0  # steps are so short that about one proposal in e⁵ is accepted, or more

@@ -18,17 +18,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import xlogy
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.mechanisms.regression.samplers.tilted_potential import Tilted
-    from discreet.models.margin_losses import Floats
+from discreet.mechanisms.regression.samplers.tilted_potential import Tilted
+from discreet.models.margin_losses import Floats
 
 ROUNDOFF = 2.0**-53
 STRIPS = 400

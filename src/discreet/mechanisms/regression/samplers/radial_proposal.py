@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.mechanisms.regression.samplers.loss_floors import rises
+from discreet.mechanisms.regression.samplers.loss_floors import Rise, rises
+from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.mechanisms.regression.samplers.radial_envelope import (
     RadialEnvelope,
     growth,
@@ -19,16 +21,10 @@ from discreet.mechanisms.regression.samplers.radial_envelope import (
     tilt,
 )
 from discreet.mechanisms.regression.samplers.tilted_potential import BLOCK, Tilted, blocks
+from discreet.models.margin_losses import Floats
 from discreet.numerics.search import bisect, bracket, doubles
 from discreet.sampling import exact
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.mechanisms.regression.samplers.loss_floors import Rise
-    from discreet.mechanisms.regression.samplers.potential import Potential
-    from discreet.models.margin_losses import Floats
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 BATCH = 64  # proposals judged together
 TAIL = 32  # e^{−32} of the law is given up, twice

@@ -12,27 +12,22 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.families.exact_fields import power_of_two_above
+from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.mechanisms.regression.samplers.radial_proposal import Proposal, ProposalBall
 from discreet.mechanisms.regression.samplers.rejection_rounding import Rounding
 from discreet.mechanisms.regression.samplers.tilted_potential import Tilted
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.margin_losses import Floats
 from discreet.privacy.accounting.conversions import above
-from discreet.privacy.arithmetic.ball import ball
+from discreet.privacy.arithmetic.ball import Exact, ball
 from discreet.privacy.arithmetic.curves import downward
-from discreet.privacy.guarantee import NotProved, Unreachable
+from discreet.privacy.guarantee import Guarantee, NotProved, Unreachable
 from discreet.privacy.kinds import ApproxDP
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.regression.samplers.potential import Potential
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.models.margin_losses import Floats
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
+from discreet.sampling.source import Source
 
 
 def draw(potential: Potential, source: Source) -> Floats:

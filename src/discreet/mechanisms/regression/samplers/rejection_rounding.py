@@ -22,16 +22,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, final
+from typing import Self, final
 
 from discreet.mechanisms.regression.samplers.loss_floors import pull, rounded
 from discreet.mechanisms.regression.samplers.radial_envelope import ROUNDOFF
 from discreet.mechanisms.regression.samplers.radial_proposal import FINER, TAIL, largest_radius
+from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import NotProved
-
-if TYPE_CHECKING:
-    from discreet.models.generalized_linear import GeneralizedLinear
-    from discreet.privacy.arithmetic.ball import Exact
 
 WORST = 2.0**30  # of β/m: beyond it doubles leave too little room
 

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.mechanisms.regression.samplers.langevin import LangevinRun
+from discreet.mechanisms.regression.samplers.potential import Potential
+from discreet.models.margin_losses import Floats
 from discreet.privacy.amplification.langevin import exact_draw
-from discreet.privacy.guarantee import NotProved, Unreachable
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Guarantee, NotProved, Unreachable
 from discreet.privacy.kinds import ApproxDP
+from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
     from discreet.mechanisms.regression.draws import RegressionDraw
-    from discreet.mechanisms.regression.samplers.potential import Potential
-    from discreet.models.margin_losses import Floats
-    from discreet.privacy.arithmetic.ball import Exact
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.sampling.source import Source
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,14 @@ logarithm is taken of 128 of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.compiled import inlined, kernel
 from discreet.sampling.in_bulk.elementary import _INVERSE_LN2, _LN2_HIGH, _LN2_LOW, log, near_zero
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    Floats = NDArray[np.float64]
 
 _SHIFT = 1.5 * 2.0**52  # adding it rounds to an integer, which is then in the last bits
 _RUN = 128

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NoReturn, Self, final
+from typing import NoReturn, Self, final
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from discreet.mechanisms.regression.samplers.loss_floors import floor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from discreet.mechanisms.regression.samplers.potential import Potential
-    from discreet.models.margin_losses import Floats, MarginLoss
+from discreet.mechanisms.regression.samplers.potential import Potential
+from discreet.models.margin_losses import Floats, MarginLoss
 
 BLOCK = 1024  # records at a time: their margins stay in the cache
 ANCHOR_BITS = 26  # rows have 20 bits: margins of the anchor are then exact for d ≤ 2^13, by Cauchy–Schwarz

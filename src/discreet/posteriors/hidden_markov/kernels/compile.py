@@ -6,15 +6,13 @@ numba's cache does not tell a serial from a parallel version of one function, so
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numba import config
 
 from discreet.compiled import njit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REORDERED = frozenset({"contract", "nsz", "reassoc"})  # sums may be; NaN and infinity stay what they are
 AS_WRITTEN = frozenset({"contract", "nsz"})

@@ -9,21 +9,17 @@ and such a chain hardly moves. So every move is made on ln f of `noisy_count_law
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.posteriors.hidden_markov.exact_counts import log_gamma
 from discreet.posteriors.hidden_markov.kernels.compile import kernel
-from discreet.posteriors.hidden_markov.kernels.scores import TINY
+from discreet.posteriors.hidden_markov.kernels.scores import TINY, Floats, Integers, Singles
 from discreet.posteriors.hidden_markov.noisy_count_law import log_f
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Rows = NDArray[np.int32]
 
-    from discreet.posteriors.hidden_markov.kernels.scores import Floats, Integers, Singles
-
-    Rows = NDArray[np.int32]
 
 WANTED = 0.44  # acceptance rate of moves in one dimension
 ANEW = (

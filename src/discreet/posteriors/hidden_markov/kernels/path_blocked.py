@@ -5,15 +5,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.posteriors.hidden_markov.kernels.compile import kernel, kernel_in_fours
-from discreet.posteriors.hidden_markov.kernels.scores import LEAST, TINY, exponentials, log_pick
-
-if TYPE_CHECKING:
-    from discreet.posteriors.hidden_markov.kernels.scores import Floats, Integers, Singles
+from discreet.posteriors.hidden_markov.kernels.scores import (
+    LEAST,
+    TINY,
+    Floats,
+    Integers,
+    Singles,
+    exponentials,
+    log_pick,
+)
 
 BLOCK = 128  # steps worked on while they are in the cache
 

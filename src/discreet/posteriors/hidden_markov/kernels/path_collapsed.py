@@ -5,15 +5,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.posteriors.hidden_markov.kernels.compile import kernel
-from discreet.posteriors.hidden_markov.kernels.scores import LEAST, log_pick, transition_counts
-
-if TYPE_CHECKING:
-    from discreet.posteriors.hidden_markov.kernels.scores import Floats, Integers, Singles
+from discreet.posteriors.hidden_markov.kernels.scores import (
+    LEAST,
+    Floats,
+    Integers,
+    Singles,
+    log_pick,
+    transition_counts,
+)
 
 
 @kernel

@@ -9,18 +9,16 @@ loop of four one vector instruction. Post-processing of a release: numpy's Gener
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.posteriors.hidden_markov.kernels.compile import kernel, kernel_as_written
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Integers = NDArray[np.int64]
 
-    Floats = NDArray[np.float64]
-    Singles = NDArray[np.float32]
-    Integers = NDArray[np.int64]
 
 CUT = np.float32(-80.0)  # exponents below are dropped, so that no float is denormal
 LEAST = 1e-15  # a total below this is redone in log space, so what is dropped is < 1e5·K·e⁻⁸⁰/LEAST of it

@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from discreet.posteriors.hidden_markov.exact_counts import draw_emissions, score_counts, state_counts
 from discreet.posteriors.hidden_markov.kernels.compile import kernel
 from discreet.posteriors.hidden_markov.kernels.path_blocked import blocked, draw_transitions
 from discreet.posteriors.hidden_markov.kernels.path_collapsed import collapsed
-from discreet.posteriors.hidden_markov.kernels.scores import transition_counts, weights
-
-if TYPE_CHECKING:
-    from discreet.posteriors.hidden_markov.kernels.scores import Floats, Integers, Singles
+from discreet.posteriors.hidden_markov.kernels.scores import (
+    Floats,
+    Integers,
+    Singles,
+    transition_counts,
+    weights,
+)
 
 
 @kernel
