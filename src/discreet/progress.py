@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, final
 
 T = TypeVar("T")
 PATIENCE = 2.0  # seconds without a bar
@@ -24,6 +24,10 @@ class Advance(Protocol):
 @contextmanager
 def bar(label: str, total: float | None = None, *, show: bool = True) -> Iterator[Advance]:
     """Hold a bar, without an end where no total is known; give the function that moves it."""
+    if show and in_notebook():
+        yield _Line(label, total).advance
+        sys.stderr.write("\r")
+        return
     if not (show and sys.stderr.isatty()) or os.environ.get("NO_COLOR"):
         yield lambda by=1, label=None: None  # noqa: ARG005 - nobody sees it
         return
@@ -54,6 +58,30 @@ def bar(label: str, total: float | None = None, *, show: bool = True) -> Iterato
         timer.join()
         with suppress(OSError):  # a terminal that is gone must not cost a release
             drawn.stop()
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs this: its stderr is no terminal, but a carriage return works."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
+
+
+@final
+class _Line:
+    """A bar of text, for notebooks: rewritten at most every half second, once two seconds have passed."""
+
+    def __init__(self, label: str, total: float | None) -> None:
+        self.label, self.total, self.done = label, total, 0.0
+        self.due = time.monotonic() + PATIENCE
+
+    def advance(self, by: float = 1, label: Callable[[], str] | None = None) -> None:
+        self.done += by
+        if time.monotonic() < self.due:
+            return
+        self.due = time.monotonic() + BETWEEN_LABELS
+        share = f"{self.done / self.total:4.0%}" if self.total else f"{self.done:g}"
+        sys.stderr.write(f"\r{label() if label else self.label} {share} ")
+        sys.stderr.flush()
 
 
 def steps(work: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:

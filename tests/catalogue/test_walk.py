@@ -1,8 +1,11 @@
 """Every row of the catalogue walks the whole line on a real table; a hole is a failure, not a skip."""
 
 import json
+import warnings
 from functools import cache
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -225,3 +228,34 @@ def inline(value):
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {inline(part)}" for key, part in value.items()) + " }"
     return json.dumps(value)
+
+
+@every_mechanism
+def test_arviz_reads_every_release_with_its_labels(released, tmp_path, name, typed):
+    """Chains stay apart, axes bear labels, and prior and posterior have the same variables."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\s*ArviZ is undergoing", category=FutureWarning)
+        import arviz as az
+
+    if typed in ROWS[name].cannot:
+        return
+    release = released(name, typed)
+    made = release.to_inference_data(draws=20)
+    apart = set(made["posterior"].data_vars) - set(made["prior"].data_vars)
+    assert apart <= {"state"}  # the states of a hidden Markov model
+    assert len(made["posterior"].chain) == max(1, release.posterior.diagnostics.chains)
+    if ROWS[name].kind == "family" and name != "bayesian_linear_regression":
+        for group in ("posterior", "prior"):
+            drawn = next(iter(made[f"{group}_predictive"].data_vars.values()))
+            assert drawn.shape[:2] == next(iter(made[group].data_vars.values())).shape[:2]
+    if release.reading == "draws":
+        return  # a single draw has no spread
+    saved = az.from_netcdf(release.save(tmp_path / "out", draws=20) / "posterior.nc")
+    table = az.summary(saved, kind="stats")
+    assert np.isfinite(table.to_numpy()).all()
+    coordinates = {str(x) for part in saved.posterior.coords.values() for x in part.to_numpy()}
+    labels = {word for row in table.index if "[" in row for word in row.partition("[")[2][:-1].split(", ")}
+    assert labels <= coordinates
+    assert not any("_dim_" in dim for dim in saved.posterior.dims)
+    az.plot_forest(saved)
+    plt.close("all")

@@ -62,6 +62,9 @@ class BetaBernoulli(BetaLaw):
             raise self._not_proved(relation)
         return GammaShapePairs(min(self.alpha, self.beta), r)
 
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
+        return np.asarray((rng.random(theta.shape) < theta).astype(np.float64))
+
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         value, p = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64))
         inside = (value >= 0) & (value <= 1) & ((value == np.floor(value)) | (self.grid < 1))

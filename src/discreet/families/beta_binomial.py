@@ -53,6 +53,9 @@ class BetaBinomial(BetaLaw):
             raise self._not_proved(relation)
         return GammaShapePairs(min(self.alpha, self.beta), r)
 
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
+        return np.asarray(rng.binomial(self.trials, theta).astype(np.float64))
+
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         count, p = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64))
         inside, k = self._inside(count)

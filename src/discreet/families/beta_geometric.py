@@ -53,6 +53,9 @@ class BetaGeometric(BetaLaw):
         r = rational(step, what="step")
         return BetaSidePairs(self.alpha + r * records(n), self.beta, r * self.upper)
 
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
+        return np.asarray(rng.geometric(theta).astype(np.float64) - 1)
+
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         count, p = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64))
         inside = (count >= 0) & (count == np.floor(count))

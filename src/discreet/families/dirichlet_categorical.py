@@ -41,6 +41,9 @@ class DirichletCategorical(DirichletLaw):
             )
         return np.bincount(x.astype(np.int64), minlength=self.dimension).astype(np.int64)
 
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
+        return np.asarray(np.argmax(rng.multinomial(1, theta), axis=1)[:, None].astype(np.float64))
+
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         """Return ln p_x; x broadcasts against the leading axes of θ."""
         p = np.asarray(theta, dtype=np.float64)

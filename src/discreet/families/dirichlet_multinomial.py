@@ -41,6 +41,9 @@ class DirichletMultinomial(DirichletLaw):
         refuse_overflow(rows.shape[0], self.trials)
         return rows.astype(np.int64).sum(axis=0)
 
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
+        return np.asarray(rng.multinomial(self.trials, theta).astype(np.float64))
+
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         """m!/Πx_i! · Πp_i^{x_i}."""
         counts, p = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64))

@@ -190,6 +190,11 @@ class Family(ABC):
     def sample(self, size: int, source: Source | None = None) -> NDArray[Any]:
         """`size` exact draws of θ rounded to a public grid (sampling.exact); the system source by default."""
 
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats | None:
+        """Draw one record (a row) of the unclipped likelihood per row of θ; None where θ is not enough."""
+        del theta, rng
+        return None
+
     @abstractmethod
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         """Log mass or density of single observations given θ, of the unclipped likelihood."""

@@ -57,6 +57,9 @@ class GammaExponential(GammaLaw):
         r = rational(step, what="step")
         return GammaRatePairs(self.rate, r * self.lattice.high * self.grid, self.shape + r * records(n))
 
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
+        return np.asarray(rng.exponential(1 / theta))
+
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         wait, rate = np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64)
         with np.errstate(divide="ignore"):

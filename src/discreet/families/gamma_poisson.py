@@ -53,6 +53,9 @@ class GammaPoisson(GammaLaw):
         records(n)
         return GammaShapePairs(self.shape, rational(step, what="step") * self.upper)
 
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
+        return np.asarray(rng.poisson(theta).astype(np.float64))
+
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         count, rate = np.broadcast_arrays(
             np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64)

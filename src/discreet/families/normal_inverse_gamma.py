@@ -135,6 +135,9 @@ class NormalInverseGamma(NormalInverseGammaLaw):
             [K * first, min(max(second, floor), max(floor, (low + high) * first - n * low * high))]
         )
 
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
+        return np.asarray(theta[:, :1] + theta[:, 1:] ** 0.5 * rng.standard_normal((len(theta), 1)))
+
     # --- prior and posterior ------------
     def update(self, statistic: ArrayLike, n: Exact, *, weight: Exact = 1) -> Self:
         (first, second), count = self._weighted(statistic, n, weight)

@@ -128,6 +128,9 @@ class NormalMean(ScalarFamily):
         grid = power_of_two_above(Fraction(float(variance) ** 0.5)) / 2**21
         return normal(source or SYSTEM, self.location, variance, size, grid)
 
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
+        return np.asarray(theta + float(self.noise) ** 0.5 * rng.standard_normal(theta.shape))
+
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         return _log_normal(x, theta, float(self.noise))
 

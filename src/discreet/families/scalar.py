@@ -80,6 +80,14 @@ class ScalarFamily(Family):
         n = (low + high) / (self.lattice.high - self.lattice.low)
         return np.array([low + n * self.lattice.low]), n
 
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats | None:
+        """Draw whole numbers by their likelihood, those beyond the upper bound on it."""
+        if not self.lattice.integral:
+            return None
+        values = np.arange(self.lattice.low, self.lattice.high)
+        below = np.cumsum(np.exp(self.log_likelihood(values, theta)), axis=1)
+        return (self.lattice.low + (rng.random((len(theta), 1)) > below).sum(axis=1, keepdims=True)) * 1.0
+
     def _refuse_outside(self, total: Fraction | int, n: Fraction | int) -> None:
         if not n * self.lattice.low <= total <= n * self.lattice.high:
             what = "negative, or " if self.lattice.low == 0 else ""

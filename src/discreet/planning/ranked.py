@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, ClassVar, Generic, TypeVar, final
 
 from discreet.privacy.arithmetic.ball import PrecisionError
@@ -27,7 +29,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Ranked(Generic[Model, Row]):
+class Ranked(ABC, Generic[Model, Row]):
     """Predictions for all that meets the target, best first; the others with their reasons."""
 
     model: Model
@@ -45,6 +47,13 @@ class Ranked(Generic[Model, Row]):
             reasons = "; ".join(f"{r.name}: {r.reason}" for r in self.refused)
             raise Unreachable(f"no {self.offered} meets {self.target}: {reasons}")
         return self.rows[0]
+
+    @abstractmethod
+    def table(self) -> str:
+        """Aligned text."""
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.table())}</pre>"
 
     def to_json(self) -> dict[str, Any]:
         """JSON-able: ∞ as the string "inf"."""

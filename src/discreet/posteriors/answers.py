@@ -6,14 +6,16 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import prod
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.families.family import Floats
-from discreet.posteriors.posterior import Sampled
-from discreet.posteriors.tables import TableAxis, TablePosterior
+from discreet.posteriors.posterior import Sampled, generator
+from discreet.posteriors.tables import ProbabilityTable, TableAxis, TablePosterior
+from discreet.sampling.source import Source
 
 AGREED = 0.9  # chains of one mode agree at least this much …
 SPREADS = 6.0  # … and their mean log joints differ by no more than this many standard deviations of a draw's
@@ -41,6 +43,22 @@ class Answers(Sampled, TablePosterior):
     @abstractmethod
     def flat_chains(self) -> Floats:
         """Draws of all tables by every chain: (chains, draws, parameters)."""
+
+    @abstractmethod
+    def concentration(self, table: ProbabilityTable) -> float:
+        """Return the entry of the Dirichlet prior of each row of a table."""
+
+    def prior_sample(self, size: int, source: Source) -> Floats:
+        """Draw every row of every table from its Dirichlet prior."""
+        rng, parts = generator(source), []
+        for table in self.layout():
+            *rows, levels = table.shape
+            alpha = np.full(levels, self.concentration(table))
+            parts.append(rng.dirichlet(alpha, (size, prod(rows))).reshape(size, -1))
+        return np.concatenate(parts, axis=1)
+
+    def every_chain(self) -> Floats:
+        return self.flat_chains()
 
     def chains(self) -> NDArray[np.float64]:
         return self.flat_chains() if self.agreed else self.best.flat_chains()

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.families.family import Family, Floats
-from discreet.posteriors.labels import family_names
+from discreet.posteriors.labels import family_names, family_variables
 from discreet.posteriors.posterior import Posterior
+from discreet.posteriors.variables import Variable
 from discreet.privacy.guarantee import NotProved
-from discreet.sampling.source import SeededSource
+from discreet.sampling.source import SeededSource, Source
 
 if TYPE_CHECKING:
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
@@ -37,6 +38,12 @@ class FamilyPosterior(Posterior):
 
     def own_names(self) -> tuple[str, ...]:
         return family_names(self.prior, int(np.size(self.prior.mean())), self.labels)
+
+    def arrangement(self) -> tuple[Variable, ...]:
+        return family_variables(self.prior, int(np.size(self.prior.mean())), self.labels)
+
+    def prior_sample(self, size: int, source: Source) -> Floats:
+        return np.asarray(self.prior.sample(size, source), dtype=np.float64).reshape(size, -1)
 
     @abstractmethod
     def log_predictive(self, x: ArrayLike) -> Floats:

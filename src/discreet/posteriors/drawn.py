@@ -9,8 +9,9 @@ import numpy as np
 
 from discreet.families.family import Floats
 from discreet.posteriors.draws import Draws, OnlyDraws
-from discreet.posteriors.labels import family_names
+from discreet.posteriors.labels import family_names, family_variables
 from discreet.posteriors.posterior import LEVEL, Diagnostics, Posterior
+from discreet.posteriors.variables import Variable
 from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
@@ -53,6 +54,16 @@ class DrawnPosterior(Posterior):
 
     def own_names(self) -> tuple[str, ...]:
         return family_names(self.model, self.held.shape[1], self.labels)
+
+    def arrangement(self) -> tuple[Variable, ...]:
+        return family_variables(self.model, self.held.shape[1], self.labels)
+
+    def every_chain(self) -> Floats:
+        """Return the draws that were released, as one chain."""
+        return self.held[None]
+
+    def prior_sample(self, size: int, source: Source) -> Floats | None:
+        return np.asarray(self.model.sample(size, source), dtype=np.float64).reshape(size, -1)
 
     def flat_mean(self) -> Floats:
         """Average of what was released; an estimate of the posterior mean, exact for no data set."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.families.family import Family
 from discreet.posteriors.named_parameters import named
+from discreet.posteriors.variables import Variable
 
 UNKNOWN = "(unknown)"  # where a schema sends undeclared categories
 BARE = ("p", "weights")  # variables whose coordinates are known by their label alone
@@ -57,6 +58,22 @@ def family_names(model: Family, size: int, labels: Labels) -> tuple[str, ...]:
         for place in np.ndindex(indices.shape):
             found.setdefault(int(indices[place]), _spoken(name, tuple(axis[i] for i in place)))
     return tuple(found[i] for i in range(size))
+
+
+def family_variables(model: Family, size: int, labels: Labels) -> tuple[Variable, ...]:
+    """Say which coordinates of a family's θ make up each of its parameters, by levels or columns."""
+    places = named(model, np.arange(size, dtype=np.float64) if size > 1 else np.zeros(()))
+    return tuple(
+        Variable(
+            name,
+            tuple(
+                (f"{'other ' * i}{_one_of(name)}", labels.axis(length, _one_of(name)))
+                for i, length in enumerate(indices.shape)
+            ),
+            indices.astype(np.int64),
+        )
+        for name, indices in places.items()
+    )
 
 
 def _one_of(name: str) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from discreet.families.family import Floats, credible
 from discreet.posteriors.cautions import cautions as judgement
 from discreet.posteriors.labels import UNNAMED, Labels, unique
+from discreet.posteriors.variables import Variable, by_variable, in_a_row, thinned
 from discreet.sampling.agreement import effective_size, r_hat
 from discreet.sampling.source import SYSTEM, Source
 from discreet.shown import visible
@@ -21,6 +22,7 @@ from discreet.shown import visible
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+    from matplotlib.axes import Axes
 
 
 LEVEL = 0.9
@@ -103,6 +105,19 @@ class Posterior(ABC):
         """Draws as the chains made them, (chains, draws, parameters); None where no chain ran."""
         return None
 
+    def every_chain(self) -> NDArray[Any] | None:
+        """Return the draws of all chains, also of those that found another answer than the likeliest."""
+        return self.chains()
+
+    def prior_sample(self, size: int, source: Source) -> Floats | None:
+        """`size` draws of θ before anything was released, (size, parameters); None where there are none."""
+        del size, source
+        return None
+
+    def arrangement(self) -> tuple[Variable, ...]:
+        """Say which parameters make up which variable, and what its axes are called."""
+        return in_a_row("theta", ("parameter", self.names))
+
     # --- the same with labels ------------
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -133,6 +148,39 @@ class Posterior(ABC):
         from xarray import DataArray  # noqa: PLC0415 - heavy
 
         return DataArray(values, dims=dims, coords={"parameter": list(self.names), **coords})
+
+    def variables(self, draws: int = 1000, source: Source | None = None) -> dict[str, xr.DataArray]:
+        """Draws by variable: (chain, draw, …), the other axes called by columns and labelled by levels.
+
+        Chains are kept apart and thinned to `draws` each; where none ran, `draws` fresh ones are one chain.
+        """
+        return self.beside(draws) | self.arranged(self.by_chain(draws, source))
+
+    def by_chain(self, draws: int, source: Source | None = None) -> Floats:
+        """(chains, draws, parameters)"""
+        held = self.every_chain()
+        return self.flat_sample(draws, source)[None] if held is None else thinned(held, draws)
+
+    def arranged(self, held: Floats) -> dict[str, xr.DataArray]:
+        """Arrange what `by_chain` or `prior_sample` gave."""
+        return by_variable(self.arrangement(), held)
+
+    def beside(self, draws: int) -> dict[str, xr.DataArray]:
+        """Return what chains kept beside the parameters, `draws` of each."""
+        del draws
+        return {}
+
+    def to_pandas(self, draws: int = 1000, source: Source | None = None) -> pd.DataFrame:
+        """`draws` draws as a data frame: a column for each parameter, under its name."""
+        import pandas as pd  # noqa: PLC0415 - heavy
+
+        return pd.DataFrame(self.flat_sample(draws, source), columns=list(self.names))
+
+    def plot(self, *, level: float = LEVEL, most: int = 30, ax: Axes | None = None) -> Axes:
+        """Draw means and intervals, a line for each of the first `most` parameters; needs matplotlib."""
+        from discreet.posteriors.forest import forest  # noqa: PLC0415 - draws posteriors
+
+        return forest(self, level=level, most=most, ax=ax)
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
         """One row for each parameter: name, mean, sd, lower and upper end, R-hat and ESS (NaN: no chains)."""

@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.families.family import Floats
 from discreet.posteriors.labels import Labels
 from discreet.posteriors.posterior import Posterior
+from discreet.posteriors.variables import Variable
 from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
     import xarray as xr
+
+N = TypeVar("N", bound=np.generic)
 
 
 @final
@@ -77,10 +81,16 @@ class TablePosterior(Posterior):
         """Return the same without data, where that is cheap."""
         return None
 
-    def by_chain(self, draws: int, source: Source) -> dict[str, Floats]:
-        """Return draws by table, the chain first: fresh ones as one chain."""
-        parts = split(self._layout, self.flat_sample(draws, source))
-        return {table.name: part[None] for table, part in zip(self._layout, parts, strict=True)}
+    def prior_sample(self, size: int, source: Source) -> Floats | None:
+        without = self.prior()
+        return None if without is None else without.flat_sample(size, source)
+
+    def arrangement(self) -> tuple[Variable, ...]:
+        places = split(self._layout, np.arange(sum(prod(table.shape) for table in self._layout)))
+        return tuple(
+            Variable(table.name, tuple((axis.name, axis.levels) for axis in table.axes), part)
+            for table, part in zip(self._layout, places, strict=True)
+        )
 
     def own_names(self) -> tuple[str, ...]:
         return tuple(cell for table in self._layout for cell in table.cells)
@@ -107,7 +117,7 @@ class TablePosterior(Posterior):
         return self.tables()[name]
 
 
-def split(layout: tuple[ProbabilityTable, ...], flat: Floats, axis: int = -1) -> list[Floats]:
+def split(layout: tuple[ProbabilityTable, ...], flat: NDArray[N], axis: int = -1) -> list[NDArray[N]]:
     """Cut the axis of parameters into the tables, in their shapes."""
     ends = np.cumsum([prod(table.shape) for table in layout])[:-1]
     place = axis % flat.ndim

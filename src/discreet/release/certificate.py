@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from html import escape
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.catalogue import ROWS
 from discreet.models.generalized_linear import GeneralizedLinear
@@ -60,6 +61,14 @@ SEEDED = (
     "NOT PRIVATE: the randomness came from a public seed (tests and demonstrations only); whoever knows the "
     "seed can subtract the noise, so none of the promises here protects anybody"
 )
+
+
+@final
+class Certificate(dict[str, Any]):
+    """A dict of plain JSON, which a notebook shows in words."""
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(certificate_text(self))}</pre>"
 
 
 def certificate(release: Release) -> Json:

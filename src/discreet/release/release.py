@@ -6,6 +6,7 @@ import json
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -22,7 +23,7 @@ from discreet.posteriors.labels import Labels
 from discreet.posteriors.posterior import Posterior
 from discreet.posteriors.read import posterior, reading_of
 from discreet.privacy.guarantee import Guarantee, Relation
-from discreet.release.certificate import certificate, in_words
+from discreet.release.certificate import Certificate, certificate, in_words
 from discreet.release.folder import (
     BrokenRelease,
     explained,
@@ -80,6 +81,15 @@ class Release:
         seeded = ", SEEDED: not private" if self.seeded else ""
         return f"Release({visible(what)}, {in_words(self.guarantee)}, receipt {self.receipt.id}{seeded})"
 
+    def _repr_html_(self) -> str:
+        """Show a notebook what was promised, for what, and what the posterior says."""
+        about = f"{self.mechanism} of {', '.join(self.columns)}; receipt {self.receipt.id}"
+        loud = ["<p><strong>SEEDED: not private</strong></p>"] if self.seeded else []
+        said = (visible(about), in_words(self.guarantee))
+        return "\n".join(
+            [*loud, *(f"<p>{escape(words)}</p>" for words in said), self.posterior._repr_html_()]
+        )
+
     # ── reading ─────────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
@@ -115,8 +125,8 @@ class Release:
         """`size` draws of the posterior from a fixed seed: what is public already needs no secret bits."""
         return self.posterior.sample(size, SeededSource(PUBLIC_SEED))
 
-    def to_inference_data(self, *, draws: int = 1000, source: Source | None = None) -> Any:  # noqa: ANN401
-        """Prior and posterior as ArviZ InferenceData; needs the arviz extra."""
+    def to_inference_data(self, *, draws: int = 1000, source: Source | None = None) -> xr.DataTree:
+        """Prior, posterior and expected records as a DataTree that ArviZ reads; needs the arviz extra."""
         from discreet.posteriors.inference_data import inference_data  # noqa: PLC0415 - loads arviz
 
         facts = {
@@ -127,7 +137,7 @@ class Release:
             "seeded": str(self.seeded),
             "reading": self.reading,
         }
-        return inference_data(self.posterior, self.model, draws=draws, source=source, facts=facts)
+        return inference_data(self.posterior, draws=draws, source=source, facts=facts)
 
     @cached_property
     def body(self) -> bytes:
@@ -141,9 +151,9 @@ class Release:
         vars(release)["body"] = body  # written once, before it was recorded
         return release
 
-    def certificate(self) -> dict[str, Any]:
+    def certificate(self) -> Certificate:
         """Say what is protected, promised, assumed, proved and not covered, as plain JSON."""
-        return deepcopy(self._certificate)
+        return Certificate(deepcopy(self._certificate))
 
     @cached_property
     def _certificate(self) -> dict[str, Any]:

@@ -97,6 +97,11 @@ class NormalInverseWishartLaw(VectorFamily):
         return wishart.covariance_sufficient(*self._parameters)
 
     # --- the law of θ = (μ, Σ packed) ------------
+    def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
+        mu, covariance = self.split_parameter(theta)
+        z = rng.standard_normal((*mu.shape, 1))
+        return np.asarray(mu + (np.linalg.cholesky(covariance) @ z)[..., 0])
+
     def split_parameter(self, theta: ArrayLike) -> tuple[Floats, Floats]:
         """Return (μ, Σ) of flat parameters."""
         flat = np.asarray(theta, dtype=np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,12 @@ from discreet.posteriors.cautions import cautions
 from discreet.posteriors.hidden_markov.labels import matched, modal, overlap
 from discreet.posteriors.posterior import NAIVE, Diagnostics
 from discreet.posteriors.tables import ProbabilityTable, TableAxis
+from discreet.posteriors.variables import SAMPLES, by_variable, labelled, thinned
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
-from discreet.sampling.source import Source
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Floats = NDArray[np.float64]
 
@@ -136,18 +139,20 @@ class HiddenMarkovPosterior(Answers):
         each = (*self._by_feature(self.theta).values(), self.transitions)
         return np.concatenate([part.reshape(*self.z.shape[:2], -1) for part in each], axis=-1)
 
-    def by_chain(self, draws: int, source: Source) -> dict[str, Floats]:
-        """At most `draws` of each Markov chain, never mixed: states by (chain, step), tables by state."""
-        del source
-        kept = self.z.shape[1]
-        chosen = np.unique(np.linspace(0, kept - 1, min(draws, kept)).astype(int))
-        states = self.z[:, chosen].reshape(len(self.z), len(chosen), *self.cells)
-        return {
-            "state": states.astype(np.float64),
-            "transition": self.transitions[:, chosen, :-1],
-            "initial": self.transitions[:, chosen, -1],
-            **self._by_feature(self.theta[:, chosen]),
-        }
+    def concentration(self, table: ProbabilityTable) -> float:
+        emitted = table.axes[-1].name in self.model.features
+        return float(self.model.emission if emitted else self.model.transition)
+
+    def arranged(self, held: Floats) -> dict[str, xr.DataArray]:
+        return by_variable(self.arrangement(), held, ("state",))
+
+    def beside(self, draws: int) -> dict[str, xr.DataArray]:
+        """Return the states, numbered as in the tables: (chain, draw, the model's chains and steps)."""
+        kept, names = thinned(self.z, draws), (self.model.chain, self.model.step)
+        axes = [(name, self.labels.levels(name, self.model.size_of[name])) for name in names]
+        states = kept.reshape(*kept.shape[:2], *self.cells) + 1
+        taken = (*SAMPLES, "state", *(variable.name for variable in self.arrangement()))
+        return {"state": labelled(states, axes, taken)}
 
     # --- what was found; one answer for each chain, never their average ------------
     @property

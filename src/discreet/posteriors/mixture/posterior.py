@@ -90,6 +90,9 @@ class MixturePosterior(Answers):
             *(ProbabilityTable(x.name, (classes, x)) for x in features),
         )
 
+    def concentration(self, table: ProbabilityTable) -> float:
+        return float(self.model.prior if len(table.axes) > 1 else self.model.weight)
+
     def flat_chains(self) -> Floats:
         shape = self.weights.shape[:2]
         each = (part.reshape(*shape, -1) for part in self.by_feature(self.theta).values())

@@ -20,6 +20,7 @@ from discreet.models.regression_records import rows_of
 from discreet.posteriors.drawn import DrawnPosterior
 from discreet.posteriors.draws import Draws
 from discreet.posteriors.posterior import Diagnostics, Posterior, generator
+from discreet.posteriors.variables import Variable, in_a_row
 from discreet.sampling.source import Source
 
 CELLS = 2**20  # margins in memory at once
@@ -39,6 +40,14 @@ class Coefficients(Posterior):
         """Name each weight; the intercept last."""
         found: tuple[str, ...] = self.model.names
         return found
+
+    def arrangement(self) -> tuple[Variable, ...]:
+        return in_a_row("weights", ("weight", self.names))
+
+    def prior_sample(self, size: int, source: Source) -> Floats | None:
+        d = self.model.dimension
+        before = NormalCoefficients(self.model, np.zeros(d), np.eye(d) / float(self.model.strength))
+        return before.flat_sample(size, source)
 
     @abstractmethod
     def _expected(self, rows: Floats) -> Floats:
