@@ -15,7 +15,11 @@ from discreet.tables.opening.csv_kernel import LONGEST
 from discreet.tables.schema import Binary, Bounded, Categories
 from discreet.tables.table import Table
 
-SCHEMA = {"smoker": Binary(true="yes"), "age": Bounded(0, 100), "ward": Categories(["A", "B"])}
+SCHEMA = {
+    "smoker": Binary(true="yes"),
+    "age": Bounded(0, 100),
+    "ward": Categories(["A", "B"], unknown="(unknown)"),
+}
 GOOD = b"yes,50,A\n"
 MEAN = dc.NormalMean(40, 1, variance=200, lower=0, upper=100, grid=1)
 

@@ -16,9 +16,9 @@ KINDS = {
     "truth": Binary(),
     "number": Bounded(0, 100),
     "count": Count(9),
-    "codes": Categories([0, 1]),
-    "halves": Categories([0.5, 1.5]),
-    "texts": Categories(["a", "b"]),
+    "codes": Categories([0, 1], unknown="(unknown)"),
+    "halves": Categories([0.5, 1.5], unknown="(unknown)"),
+    "texts": Categories(["a", "b"], unknown="(unknown)"),
 }
 MEAN = dc.NormalMean(50, 1, variance=9, lower=0, upper=100, grid=1)
 

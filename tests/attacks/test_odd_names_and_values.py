@@ -72,7 +72,12 @@ def table_of(a, b, c, w):
 
 def everything(source, names, **where):
     a, b, c, w = names
-    schema = {a: Bounded(0, 100), b: Bounded(0, 100), c: Binary(), w: Categories(["A", "B"])}
+    schema = {
+        a: Bounded(0, 100),
+        b: Bounded(0, 100),
+        c: Binary(),
+        w: Categories(["A", "B"], unknown="(unknown)"),
+    }
     found = []
     for unit in ({}, {"unit": "id", "rows_per_unit": 2}):
         table = Table.open(source, schema=schema, **where, **unit)
@@ -145,7 +150,7 @@ def levels_rows():
 
 
 def levels_read(source, **where):
-    schema = {"w": Categories(LEVELS), "b": Binary(true="${x}")}
+    schema = {"w": Categories(LEVELS, unknown="(unknown)"), "b": Binary(true="${x}")}
     table = Table.open(source, schema=schema, n=len(LEVELS) + 3, **where)
     return [*values_of(counts(table, ["w"])), *values_of(table["b"].bounded(dc.BetaBernoulli(1, 1)))]
 
@@ -192,7 +197,12 @@ def test_truths_among_levels():
 
 # --- one value far from others ------------
 HUGE = "x" * 1_000_000
-SCHEMA = {"w": Categories(["A", "B"]), "x": Bounded(0, 100, missing=7), "t": Count(9), "h": Categories([0.5])}
+SCHEMA = {
+    "w": Categories(["A", "B"], unknown="(unknown)"),
+    "x": Bounded(0, 100, missing=7),
+    "t": Count(9),
+    "h": Categories([0.5], unknown="(unknown)"),
+}
 
 
 def answers(source, **where):
@@ -294,7 +304,7 @@ def test_decimals_of_arrow_and_parquet(tmp_path):
             table = Table.open(source, schema={"x": Bounded(0, 5, missing=2)})
             five = dc.NormalMean(50, 1, variance=9, lower=0, upper=5, grid=0.5)
             assert values_of(table["x"].bounded(five)) == [1 + 10 + 4]
-            codes = Table.open(source, schema={"x": Categories([0.5, 10**12])})
+            codes = Table.open(source, schema={"x": Categories([0.5, 10**12], unknown="(unknown)")})
             assert values_of(counts(codes, ["x"])) == [1, 0, 2]
 
 
@@ -306,7 +316,9 @@ def test_bytes_that_are_no_utf8_in_arrow_and_parquet(tmp_path):
     rows = pa.table({"w": texts, "who": texts})
     pq.write_table(rows, tmp_path / "rows.parquet")
     for source in (rows, tmp_path / "rows.parquet", dataset.dataset(tmp_path / "rows.parquet")):
-        table = Table.open(source, schema={"w": Categories(["A", "B"])}, unit="who", rows_per_unit=1)
+        table = Table.open(
+            source, schema={"w": Categories(["A", "B"], unknown="(unknown)")}, unit="who", rows_per_unit=1
+        )
         assert values_of(counts(table, ["w"])) == [1, 1, 1]
 
 

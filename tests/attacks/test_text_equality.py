@@ -27,7 +27,7 @@ NAMES = ["".join(x) for x in itertools.product("aA", "nN", "eE", "sS")] + [
     "ss",
 ]
 SCHEMA = {
-    "ward": Categories(["anes", "ANES", "\u00e9"]),
+    "ward": Categories(["anes", "ANES", "\u00e9"], unknown="(unknown)"),
     "smoker": Binary(true="yes"),
     "age": Bounded(0, 100),
 }

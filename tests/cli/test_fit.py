@@ -48,7 +48,7 @@ def test_json_is_whole_and_says_the_posterior(run, budget):
 NOISY = "noisy_statistics"
 JOBS = {
     "categories": ("ward", "dirichlet_categorical", "alpha = 1", NOISY, "pure:0.5"),
-    "diffused": ("ward", "dirichlet_categorical", "alpha = [1, 2, 3, 4]", "diffused", "approx:0.5,1e-6"),
+    "diffused": ("ward", "dirichlet_categorical", "alpha = [1, 2, 3]", "diffused", "approx:0.5,1e-6"),
     "bounded": ("age", "normal_mean", "mean = 50, strength = 1, variance = 400", NOISY, "gdp:0.5"),
     "count": ("visits", "gamma_poisson", "shape = 2, rate = 1", NOISY, "zcdp:0.1"),
     "two": (

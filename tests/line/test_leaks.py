@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWar
 CANARIES = ("canary-71993", "8765432109123", "0.91827364554637", "7131988230917")
 SCHEMA = {
     "smoker": Binary(),
-    "ward": Categories(["A", "B"]),
+    "ward": Categories(["A", "B"], unknown="(unknown)"),
     "age": Bounded(0, 100),
     "visits": Count(20),
 }

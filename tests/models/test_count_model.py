@@ -76,7 +76,7 @@ def test_no_record_moves_the_counts_further_than_claimed_and_some_record_does_mo
 
 # ── the same integers as NumPy ──────────────────────────────────────────────────────────────────────
 
-SCHEMA = Schema({"a": Binary(), "b": Categories(["x", "y"]), "c": Count(1)})
+SCHEMA = Schema({"a": Binary(), "b": Categories(["x", "y"], unknown="(unknown)"), "c": Count(1)})
 
 
 def frame(rows, *, seed, units=None):

@@ -20,8 +20,8 @@ SCHEMA = {
     "age": Bounded(20, 60, missing=40),
     "visits": Count(10),
     "smoker": Binary(),
-    "ward": Categories(["A", "B"]),
-    "income": Label(["low", "high"]),
+    "ward": Categories(["A", "B"], unknown="(unknown)"),
+    "income": Label(["low", "high"], unknown="(unknown)"),
 }
 ROWS = pd.DataFrame(
     {

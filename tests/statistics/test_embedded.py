@@ -106,10 +106,10 @@ SCHEMA = {
     "text": Categories(LEVELS["text"]),
     "sparse": Categories(LEVELS["sparse"], unknown=-3),
     "small": Categories(LEVELS["small"]),
-    "dense": Categories(LEVELS["dense"]),
+    "dense": Categories(LEVELS["dense"], unknown="(unknown)"),
     "flag": Binary(),
     "falls": Count(2, missing=1),
-    "half": Categories([0.5, 1.5]),
+    "half": Categories([0.5, 1.5], unknown="(unknown)"),
 }
 
 

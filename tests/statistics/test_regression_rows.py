@@ -24,8 +24,8 @@ SCHEMA = {
     "x1": Bounded(-3, 3, missing=0.1),
     "visits": Count(20, missing=3),
     "flag": Binary(missing=True),
-    "ward": Categories(["A", "\u00e9", "\u0430"]),
-    "region": Label(range(5)),
+    "ward": Categories(["A", "\u00e9", "\u0430"], unknown="(unknown)"),
+    "region": Label(range(5), unknown="(unknown)"),
 }
 MODEL = BayesianLogisticRegression(
     "region", ("age", "x1", "visits", "flag", "ward"), norm=1.25, labels=(1, 3)

@@ -13,7 +13,13 @@ from discreet.tables.schema import Binary, Bounded, Categories, Count
 from discreet.tables.table import Table
 
 NAN, INF = float("nan"), float("inf")
-SCHEMA = {"b": Binary(), "w": Categories(["A", "B"]), "c": Count(5), "x": Bounded(-2, 3), "y": Bounded(-9, 9)}
+SCHEMA = {
+    "b": Binary(),
+    "w": Categories(["A", "B"], unknown="(unknown)"),
+    "c": Count(5),
+    "x": Bounded(-2, 3),
+    "y": Bounded(-9, 9),
+}
 TYPES = pa.schema(
     [
         ("u", pa.int64()),

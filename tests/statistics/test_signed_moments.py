@@ -23,8 +23,8 @@ SCHEMA = {
     "warmth": Bounded(-50.3, 49.9, grid=2**-4, missing=20.1),
     "visits": Count(20, missing=3),
     "smoker": Binary(),
-    "ward": Categories(["A", "B"]),
-    "region": Categories(range(4)),
+    "ward": Categories(["A", "B"], unknown="(unknown)"),
+    "region": Categories(range(4), unknown="(unknown)"),
 }
 FEATURES = ("age", "warmth", "visits", "smoker", "ward")
 MODEL = BayesianLogisticRegression("region", FEATURES, norm=1.3, labels=(1, 3))

@@ -15,7 +15,7 @@ from discreet.tables.table import Table
 ROWS = pa.table(
     {"who": [1, 1, 2], "b": [True, False, None], "w": ["A", "B", None], "x": [1.0, 2.0, None], "t": [1, 2, 3]}
 )
-SCHEMA = {"b": Binary(), "w": Categories(["A", "B"]), "x": Bounded(0, 10), "t": Count(5)}
+SCHEMA = {"b": Binary(), "w": Categories(["A", "B"], unknown="(unknown)"), "x": Bounded(0, 10), "t": Count(5)}
 TABLE = Table.open(ROWS, schema=SCHEMA)
 
 

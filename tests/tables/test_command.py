@@ -29,6 +29,7 @@ true = "yes"
 [columns.ward]
 kind = "categories"
 levels = ["A", "B"]
+unknown = "(unknown)"
 
 [columns.age]
 kind = "bounded"
@@ -165,7 +166,9 @@ def test_a_spent_budget_on_postgres_refuses_the_command(home, run, ledger_url):
 
 
 def test_privatise_with_a_ledger_and_rows_on_postgres(postgres_url, in_postgres, ledger_url):
-    table = Table.open(postgres_url, table=in_postgres, schema={"ward": dc.Categories(["A", "B"])}, n=N)
+    table = Table.open(
+        postgres_url, table=in_postgres, schema={"ward": dc.Categories(["A", "B"], unknown="(unknown)")}, n=N
+    )
     with Ledger.open(ledger_url, dc.ApproxDP(1, 1e-6)) as ledger:
         ledger.add_scope("analyst", dc.PureDP(1))
         release = privatise(

@@ -22,7 +22,7 @@ from discreet.tables.table import Table
 from discreet.tables.template import schema_template
 
 TEXT, NUMBER, WHOLE = "CANARY", 31337.0625, 271828182
-SCHEMA = {"b": Binary(), "w": Categories(["A"]), "c": Count(5), "x": Bounded(0, 100)}
+SCHEMA = {"b": Binary(), "w": Categories(["A"], unknown="(unknown)"), "c": Count(5), "x": Bounded(0, 100)}
 ROWS = pa.table(
     {
         "u": [WHOLE, WHOLE, 5, None],

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet as pq
 
+from discreet.posteriors.labels import Labels
 from discreet.tables.derived.columns import col
 from discreet.tables.schema import Binary, Bounded, Categories, Count, Label, Schema
 from discreet.tables.table import Table
@@ -24,8 +25,11 @@ KINDS = st.one_of(
     st.builds(Count, st.integers(1, 2**40)),
     st.tuples(FINITE, FINITE).filter(lambda p: p[0] < p[1]).map(lambda p: Bounded(*p)),
     st.lists(st.text().filter(lambda t: t != "?"), min_size=1, max_size=4, unique=True).map(Categories),
+    st.lists(st.text().filter(lambda t: t != "?"), min_size=1, max_size=4, unique=True).map(
+        lambda levels: Categories(levels, unknown="(unknown)")
+    ),
     st.lists(st.integers(), min_size=1, max_size=4, unique=True).map(
-        lambda levels: Label(levels, unknown=levels[0])
+        lambda levels: Label(levels, unknown=levels[-1])
     ),
 )
 
@@ -88,8 +92,29 @@ def test_a_template_is_to_be_filled_in(tmp_path):
         typed.replace('lower = "?"', "lower = 0")
         .replace('upper = "?"', "upper = 20")
         .replace('["?"]', '["a", "b"]')
+        .replace('unknown = "?"', 'unknown = "b"')
     )
     assert Table.open(rows, schema=Schema.from_toml(filled)).size() == 1
+
+
+@pytest.mark.parametrize(
+    ("unknown", "labels", "place"),
+    [(None, ("A", "B"), "A"), ("B", ("A", "B"), "B"), ("(unknown)", ("A", "B", "(unknown)"), "(unknown)")],
+)
+def test_all_that_the_levels_leave_out_has_one_declared_place(unknown, labels, place):
+    """No category is added unless it is asked for; what is stored says the place, also where it was left."""
+    kind = Categories(["A", "B"], unknown=unknown)
+    assert (kind.labels, kind.size, kind.labels[kind.elsewhere]) == (labels, len(labels), place)
+    assert kind.described() == {"kind": "categories", "levels": ("A", "B"), "unknown": place}
+    schema = Schema({"w": kind})
+    assert Labels(("w",), schema.to_dict()).declared("w") == labels
+    with pytest.raises(ValueError, match="adds that category" if place != "(unknown)" else "no declared"):
+        kind.code("(unknown)" if place != "(unknown)" else "C")
+
+
+def test_a_stored_schema_without_the_place_is_of_an_older_version():
+    said = {"columns": {"w": {"kind": "categories", "levels": ["A", "B"]}}}
+    assert Labels(("w",), said).declared("w") == ("A", "B", "(unknown)")
 
 
 def test_bounds_of_derived_columns_are_known():

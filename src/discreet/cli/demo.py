@@ -29,7 +29,8 @@ kind = "binary"
 true = ">50K"
 
 [columns.workclass]
-kind = "categories"   # everything else, "?" too, is "(unknown)"
+kind = "categories"
+unknown = "(unknown)"  # one more category for everything else, "?" too
 levels = [
   "Private", "Self-emp-not-inc", "Self-emp-inc", "Federal-gov", "Local-gov", "State-gov", "Without-pay",
   "Never-worked",

@@ -206,7 +206,7 @@ def kernel_counts(table: Table, kernel: Kernel) -> BoundedCounts:
         sizes = ", ".join(f"{column} {found[column]}" for column in kernel.columns)
         raise ValueError(
             f"the kernel is built for {kernel.shape} codes, but the schema says {sizes} (a column has its "
-            "levels, and a place for the unknown unless unknown= names a level)"
+            'levels, and one more where unknown = "(unknown)" adds it)'
         )
     kernel.check_size(statistic.n)
     return statistic

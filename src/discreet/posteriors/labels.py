@@ -12,7 +12,7 @@ from discreet.families.family import Family
 from discreet.posteriors.named_parameters import named
 from discreet.posteriors.variables import Variable
 
-UNKNOWN = "(unknown)"  # where a schema sends undeclared categories
+UNKNOWN = "(unknown)"  # the category that a schema may add for all that its levels leave out
 BARE = ("p", "weights")  # variables whose coordinates are known by their label alone
 
 
@@ -29,8 +29,10 @@ class Labels:
         said = self.schema.get("columns", {}).get(column, {})
         if said.get("kind") == "binary":
             return "no", "yes"
-        rest = () if said.get("unknown") is not None else (UNKNOWN,)
-        return (*map(str, said["levels"]), *rest) if "levels" in said else ()
+        if "levels" not in said:
+            return ()
+        added = said.get("unknown", UNKNOWN) not in said["levels"]  # old releases leave it out: it was added
+        return (*map(str, said["levels"]), *((UNKNOWN,) if added else ()))
 
     def levels(self, column: str, size: int) -> tuple[str, ...]:
         """Return the label of every code, or the codes themselves where the schema does not say."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.catalogue import ROWS
 from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.posteriors.labels import UNKNOWN
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.privacy.json import to_json
@@ -227,6 +228,7 @@ def _assumed(release: Release) -> list[str]:
         said
         for said in (
             "the schema: columns, categories, bounds and grids, declared and never read from the data",
+            _elsewhere(release),
             _model(release.model),
             "the mechanism, its parameters and the target, chosen without looking at the data",
             size,
@@ -236,6 +238,14 @@ def _assumed(release: Release) -> list[str]:
         )
         if said is not None
     ]
+
+
+def _elsewhere(release: Release) -> str | None:
+    """Say as what the values count that the levels of a column leave out."""
+    declared = release.schema["columns"]
+    levelled = [name for name in release.columns if "levels" in declared.get(name, {})]
+    places = ", ".join(f"{name} as {declared[name].get('unknown', UNKNOWN)}" for name in levelled)
+    return f"missing and undeclared values count: {places}" if places else None
 
 
 @singledispatch

@@ -101,8 +101,8 @@ def code_counts(table: Table, model: DirichletCategorical, n: int | None) -> Cal
     size = size_of(table, name)
     if size != model.dimension:
         raise ValueError(
-            f"the model has {model.dimension} categories, but column {name!r} has {size}: its levels, and a "
-            "place for the unknown unless unknown= names a level"
+            f"the model has {model.dimension} categories, but column {name!r} has {size}: its levels, and "
+            'one more where unknown = "(unknown)" adds it'
         )
     found = counts_by_code(table, name)
 

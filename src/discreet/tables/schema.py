@@ -62,10 +62,14 @@ class Binary(Kind):
 
 @dataclass(frozen=True)
 class Categorical(Kind):
-    """Codes 0, 1, … of the declared levels; all else (NULL too) goes to `unknown`, by default a code more."""
+    """Codes 0, 1, … of the declared levels; all else (NULL too) counts as the level `unknown`.
+
+    That is the first level unless another is named, as missing truths are false and missing counts are 0.
+    With unknown="(unknown)" it is one more category.
+    """
 
     levels: tuple[Scalar, ...] = ()
-    unknown: Scalar | None = None
+    unknown: Scalar | None = None  # None: the first level
 
     @property
     def stored(self) -> str:
@@ -78,21 +82,24 @@ class Categorical(Kind):
         object.__setattr__(self, "levels", levels)
         for level in levels:
             _refuse_placeholder(level, "levels")
+        _refuse_placeholder(self.unknown, "unknown")
         if not levels or len(set(levels)) != len(levels):
             raise ValueError(f"levels must be at least one value, each once, got {list(levels)}")
         if len({_sort(level) for level in levels}) != 1:
             raise TypeError("levels must be all texts, all numbers or all booleans: a column has one type")
         if any(isinstance(x, float) and not math.isfinite(x) for x in levels):
             raise ValueError("levels must be finite; NaN and infinity go to the unknown place")
-        if self.unknown is not None and self.unknown not in levels:
+        place = levels[0] if self.unknown is None else self.unknown
+        object.__setattr__(self, "unknown", place)  # so that what is stored always says it
+        if place not in levels and place != UNKNOWN:
             raise ValueError(
-                f"unknown must be one of the levels, or left out for one more, got {self.unknown!r}"
+                f"unknown must be one of the levels, or {UNKNOWN!r} for one more category, got {place!r}"
             )
 
     @property
     def labels(self) -> tuple[Scalar, ...]:
         """The level of each code."""
-        return self.levels if self.unknown is not None else (*self.levels, UNKNOWN)
+        return self.levels if self.unknown in self.levels else (*self.levels, UNKNOWN)
 
     @property
     def size(self) -> int:
@@ -101,11 +108,14 @@ class Categorical(Kind):
     @property
     def elsewhere(self) -> int:
         """The code of everything undeclared."""
-        return len(self.levels) if self.unknown is None else self.levels.index(self.unknown)
+        return self.labels.index(self.unknown)
 
     def code(self, level: Scalar) -> int:
         if level not in self.labels:
-            raise ValueError(f"{level!r} is no declared level; declared: {list(self.labels)}")
+            raise ValueError(
+                f"{level!r} is no declared level; declared: {list(self.labels)}"
+                + (f"; unknown={UNKNOWN!r} in the schema adds that category" if level == UNKNOWN else "")
+            )
         return self.labels.index(level)
 
 

@@ -18,13 +18,14 @@ HEAD = """\
 # Columns of the table, from its metadata. Fill in every "?" from public knowledge, never from the data;
 # delete the columns that no model reads.
 #   kind = "binary"      true = "yes"                        1 where equal, 0 elsewhere
-#   kind = "categories"  levels = ["a", "b"]                 all else is "(unknown)", or unknown = "b"
-#   kind = "label"       levels = ["a", "b"]                 the class to predict
+#   kind = "categories"  levels = ["a", "b"]                 all else and missing count as the first, or
+#                      unknown = "b"                         as b; "(unknown)" makes them one more category
+#   kind = "label"       levels = ["a", "b"]                 the same: the class to predict
 #   kind = "bounded"     lower = 0, upper = 100              clipped; missing goes to lower, or missing = 50
 #   kind = "count"       max = 20                            whole numbers from 0, clipped
 """
 NUMBER = {"kind": "bounded", "lower": PLACEHOLDER, "upper": PLACEHOLDER}
-TEXT = {"kind": "categories", "levels": [PLACEHOLDER]}
+TEXT = {"kind": "categories", "levels": [PLACEHOLDER], "unknown": PLACEHOLDER}
 EITHER = {"kind": PLACEHOLDER}
 
 

@@ -109,7 +109,7 @@ def test_votes_of_1984_by_party(ledger):
     # is neither yes nor no has the code of the unknown.
     party, votes = "Class", ("physician_fee_freeze", "el_salvador_aid", "immigration")
     schema = {party: dc.Categories(["democrat", "republican"], unknown="democrat")}
-    schema |= {vote: dc.Categories(["n", "y"]) for vote in votes}
+    schema |= {vote: dc.Categories(["n", "y"], unknown="(unknown)") for vote in votes}
     table = dc.Table.open(Path(DATA) / "house_votes_84.parquet", schema=schema)
     network = BayesianNetwork([(party, vote) for vote in votes])
     release = dc.privatise(table, network, target=dc.PureDP(2), ledger=ledger, source=SeededSource(3))
