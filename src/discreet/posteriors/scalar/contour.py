@@ -153,13 +153,13 @@ def saddle(line: LogTransform | MixedLogTransform, rounds: int = 160) -> tuple[F
         left, here, right = (part.at(at + side * step) for side in (-1, 0, 1))
         slope, bend = (right - left) / (2 * step), (right - 2 * here + left) / step**2
         seen = bend * step**2 > 1e-5 + 1e-14 * np.abs(here)  # else rounding is all that was measured
-        low[active] = np.where(slope < 0, np.maximum(at - step, low[active]), low[active])
-        high[active] = np.where(slope < 0, high[active], np.minimum(at + step, high[active]))
-        newton = at - slope / np.where(seen, bend, np.inf)
-        inside = (turn % 3 < 2) & seen & (newton > low[active]) & (newton < high[active])
         flat = (np.abs(slope) * (high - low)[active] < 0.1) & (
             bend * step**2 < 0.04
-        )  # no tilt is much better
+        )  # no tilt is much better, and which side is rounding's choice
+        low[active] = np.where((slope < 0) & ~flat, np.maximum(at - step, low[active]), low[active])
+        high[active] = np.where((slope < 0) | flat, high[active], np.minimum(at + step, high[active]))
+        newton = at - slope / np.where(seen, bend, np.inf)
+        inside = (turn % 3 < 2) & seen & (newton > low[active]) & (newton < high[active])
         known = seen | (step < probe[active])  # the deviation, or that there is no room to see one
         done = (flat & known) | (seen & (slope**2 < 0.1 * bend) & (bend * step**2 < 0.04))
         deviation[active] = np.sqrt(np.where(seen, bend, 0.0))

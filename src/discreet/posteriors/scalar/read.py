@@ -15,7 +15,7 @@ from discreet.posteriors.base import NoiseAware
 from discreet.posteriors.posterior import Diagnostics
 from discreet.posteriors.scalar.coordinate import coordinate, log_prior, parameter
 from discreet.posteriors.scalar.likelihood import Likelihood, SizePrior
-from discreet.posteriors.scalar.search import slopes, tabulate
+from discreet.posteriors.scalar.search import STEEP, slopes, tabulate
 from discreet.sampling.source import SYSTEM, Source
 
 if TYPE_CHECKING:
@@ -45,11 +45,13 @@ class GridPosterior(NoiseAware):
         return np.asarray(self.log_likelihood + log_prior(self.prior, self.nodes))
 
     def _curve(self, x: Floats) -> Floats:
-        """Log of the density in x, by Hermite's cubic."""
+        """Log of the density in x, by Hermite's cubic, which may not shoot over where nodes are close."""
         from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415 - on use
 
         y = self._log_posterior
-        return np.asarray(CubicHermiteSpline(self.nodes, y, slopes(self.nodes, y), extrapolate=False)(x))
+        between = np.clip(np.searchsorted(self.nodes, x) - 1, 0, y.size - 2)
+        curve = CubicHermiteSpline(self.nodes, y, slopes(self.nodes, y), extrapolate=False)(x)
+        return np.asarray(np.minimum(curve, np.maximum(y[between], y[between + 1]) + STEEP))
 
     @cached_property
     def _dense(self) -> tuple[Floats, Floats, Floats, Floats]:

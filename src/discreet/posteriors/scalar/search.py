@@ -119,7 +119,7 @@ def _first(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> Floats
     """Nodes that thin out from the prior's top, and from where a mean of records is what was released."""
     where = bulk(prior)
     low, high = where.mode - where.left, where.mode + where.right
-    x, deviation = _matched(likelihood, noisy, prior)
+    x, deviation = matched(likelihood, noisy, prior)
     low, high = min(low, x - 3 * deviation), max(high, x + 3 * deviation)
     return np.unique(
         np.concatenate(
@@ -140,7 +140,7 @@ def _spread(centre: float, step: float, low: float, high: float) -> Floats:
     return nodes[(nodes >= low) & (nodes <= high)]
 
 
-def _matched(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> tuple[float, float]:
+def matched(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> tuple[float, float]:
     """Return x where E(q − low) is what was released, and the deviation of Ŝ in x there; hints, no more."""
     record, n = likelihood.record, float(likelihood.n or 1)
     if likelihood.n is None:
