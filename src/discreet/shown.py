@@ -12,11 +12,15 @@ from typing import Any
 from unicodedata import category
 
 HIDDEN = "***"
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:(?=/|[^\\]*@)")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:(?:/+|[^\s'\"/@]*@)[^\s'\"]*[^\s'\".,:;)]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:(?=/|[^\\]*@)|(?=//[^/]*@)")
+_URL = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9+.\-]+:(?:/+|[^\s'\"/@]*@)|(?<![\w:/])//(?=[^\s/]*@))"
+    r"(?:[^\s'\"@]*['\"][^\s'\"]*['\"]@)?[^\s'\"]*[^\s'\".,:;)]"
+)
 _NAMED = re.compile(
     r"(?i)((?:pass(?:word|wd|phrase|file|code)?|pwd|\w*token|\w*secret|\w*credentials?|\w*signature|sig"
-    r"|(?:access|account|api|private|shared)[_-]?key)\s*=\s*)('[^']*'|\"[^\"]*\"|[^\s;&,'\")]+)"
+    r"|(?:access|account|api|private|shared)[_-]?key)\s*=\s*)"
+    r"('(?:[^'\\]|\\+.)*'|\"(?:[^\"\\]|\\+.)*\"|[^\s;&,'\")]+)"
 )
 # at the start of a cell, or where a reader with another separator would see one start
 _FORMULA = re.compile(r"(?:^|(?<=;))(?=\s*[=+\-@＝＋－＠])")

@@ -155,3 +155,24 @@ def test_the_law_of_a_rounded_normal_record_is_its_sum_over_the_levels(sigma, aw
         wanted = np.exp(log - top + z.T * i).sum(axis=1)
         found = np.exp(record_law(model).log_mgf(z, theta)[0] - top)
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-4 * wanted[0].real)
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "theta"),
+    [
+        ("normal_mean", 6075, [-40, -12, -10, -9, -8.43, -7]),
+        ("gamma_exponential", 6076, [1e-12, 1e-10, 1e-9, 1e-8, 3e-8, 6e-8]),
+        ("gamma_exponential", 6080, [1e-50, 1e-20, 1e-10, 1e-8, 9e-8, 4e-7]),
+    ],
+)
+def test_laplace_noise_beyond_every_sum_has_a_law_in_closed_form(name, seed, theta):
+    """Above n·width, p(Ŝ | θ) ∝ (E e^{(q − width)/b})^n; there the oracle above is hundreds of nats off."""
+    release, theta = drawn.setting(name, seed, private=False), np.array(theta, dtype=float)
+    width = release.model.lattice.high - release.model.lattice.low
+    assert release.noise.endswith("laplace")
+    assert release.noisy[-1] > release.n * width  # where n is told as well, so is 0 above what the other told
+    away = -2 * np.arange(width + 1) if release.joint else np.arange(width + 1) - width
+    log = oracles.log_mass(release.model, theta) + away / release.scale
+    wanted = release.n * special.logsumexp(log, axis=1)
+    found = Likelihood.of(release, release.model).log(np.array([release.noisy]), theta)[0]
+    np.testing.assert_allclose(found - found[0], wanted - wanted[0], rtol=0, atol=1e-3)

@@ -42,6 +42,10 @@ ADDRESSES = [
     f"host=nowhere.invalid user=me password={SECRET}",
     f"host=nowhere.invalid password = '{SECRET} {SECRET}'",
     f"md:base?motherduck_token={SECRET}",
+    f"postgresql://me:'{SECRET}'@nowhere.invalid/base",
+    f'postgresql://me:"{SECRET}"@nowhere.invalid/base',
+    f"host=nowhere.invalid password='a b\\'{SECRET}' user=me",
+    f"//me:{SECRET}@nowhere.invalid/base",
 ]
 
 
@@ -51,7 +55,7 @@ def test_an_address_is_shown_without_its_secrets(where):
     assert SECRET not in address(Path(where))
     assert SECRET not in without_secrets(f"there is no ledger at {where}; start one")
     assert SECRET not in without_secrets(f"cannot tell what {where!r} is.")
-    assert address(where).startswith(re.match(r"[a-z0-9+]+", where)[0])  # and still says what it is
+    assert address(where).startswith(re.match(r"//|[a-z0-9+]+", where)[0])  # and still says what it is
 
 
 @pytest.mark.parametrize(
@@ -102,9 +106,17 @@ def test_a_schema_held_against_a_base_repeats_no_secret(run, home, monkeypatch):
     assert json.loads(done.out)["held_against"] == "postgresql://***@nowhere.invalid/base"
 
 
+OPENERS = (
+    lambda where: open_source(where, "t", ()),
+    lambda where: open_source(where, None, ()),
+    Ledger.open,
+    Release.load,
+)
+
+
 def test_the_library_repeats_no_secret_either(home):
     for where in ADDRESSES:
-        for attempt in (lambda w: open_source(w, "t", ()), lambda w: open_source(w, None, ()), Ledger.open):
+        for attempt in OPENERS:
             with pytest.raises(Exception) as said:
                 attempt(where)
             assert SECRET not in f"{said.value} {said.value!r}"

@@ -162,11 +162,11 @@ def _read_json(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
         read = json.loads(text, parse_constant=_no_number, object_pairs_hook=_each_once)
     except FileNotFoundError:
-        raise BrokenRelease(f"{path} is missing; a release is the folder that save wrote") from None
+        raise BrokenRelease(f"{address(path)} is missing; a release is the folder that save wrote") from None
     except (ValueError, RecursionError):
-        raise BrokenRelease(f"{path} is not JSON any more") from None
+        raise BrokenRelease(f"{address(path)} is not JSON any more") from None
     if not isinstance(read, dict):
-        raise BrokenRelease(f"{path} is not what save wrote")
+        raise BrokenRelease(f"{address(path)} is not what save wrote")
     return read
 
 
