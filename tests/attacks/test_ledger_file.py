@@ -16,6 +16,7 @@ from discreet.ledger import Ledger, LedgerError, LedgerUnavailableError, Tampere
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError
 from discreet.privacy.kinds import ApproxDP, PureDP
 from discreet.privacy.relation import Relation
+from discreet.release.receipt import canonical, written
 
 
 def test_a_second_hard_link_is_refused_at_once_and_later(tmp_path):
@@ -145,8 +146,10 @@ def test_charges_beyond_the_budget_are_found_after_the_capacity_was_put_back(tmp
         scope = ledger._scope("default")
         with ledger._store.writing("overspend") as book:  # as a program without a filter could
             tariff = scope.tariff
-            price = list(tariff.price(PureDP(0.75)))
-            book.connection.exec_driver_sql("UPDATE discreet_scopes SET spent = 2 * spent")
+            price = written(tariff.price(PureDP(0.75)))
+            twice = canonical([2 * lane for lane in price])
+            doubled = "UPDATE discreet_scopes SET spent = 2 * spent, others = ?"
+            book.connection.exec_driver_sql(doubled, (twice,))
             book.append(
                 "charge", "more", scopes=["default"], amounts={"default": price}, guarantee={}, note=""
             )

@@ -236,38 +236,7 @@ def test_a_second_file_under_one_charge_is_refused(table, tmp_path, monkeypatch)
             chains.resume(table, kernel(), tmp_path / "first", ledger=ledger)
 
 
-# ── older ledgers, and changes by hand ──────────────────────────────────────────────────────────────
-
-
-def older(place):
-    """Make a ledger what the version before wrote: format 1, no table of releases."""
-    engine = create_engine(located(place))
-    with engine.begin() as connection:
-        connection.execute(text("DROP TABLE discreet_releases"))
-        connection.execute(text("UPDATE discreet_ledger SET version = 1"))
-    engine.dispose()
-
-
-def test_an_older_ledger_is_read_as_it_is_and_upgraded_by_the_first_write(place, table):
-    with Ledger.open(place, dc.PureDP(1)) as ledger:
-        ledger.charge(dc.PureDP(0.1), charge_id="old")
-        ledger.mark_computed("old")
-    older(place)
-    with Ledger.open(place) as ledger:
-        assert ledger.verify().entries == 3
-        assert ledger.receipt("old").computed
-        with pytest.raises(LedgerError, match="not kept here"):
-            ledger.released("old")
-    older_still = create_engine(located(place))
-    with older_still.begin() as connection:  # reading changed nothing
-        assert connection.execute(text("SELECT version FROM discreet_ledger")).scalar_one() == 1
-    older_still.dispose()
-    with Ledger.open(place) as ledger:
-        first = one(table, ledger, "new")
-        assert one(table, ledger, "new") == first
-        assert ledger.verify().entries == 5
-        with pytest.raises(LedgerError, match="a second draw is a second release"):
-            one(table, ledger, "old")
+# ── changes by hand ──────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from discreet.cli.typed.arguments import (
     one_of,
     promise,
 )
+from discreet.cli.typed.job import read_job
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
@@ -87,3 +88,37 @@ def test_names_may_be_typed_with_hyphens():
 def test_rationals_are_shown_as_decimals_where_these_are_short():
     assert reworded("PureDP(Fraction(1, 10))\n  left") == "PureDP(0.1) left"
     assert reworded("PureDP(Fraction(1, 3))") == "PureDP(1/3)"
+
+
+@pytest.mark.parametrize(
+    ("given", "target"),
+    [
+        ({"epsilon": "0.4", "delta": "1e-7"}, "approx:0.4,1e-7"),
+        ({"epsilon": "0.4"}, "pure:0.4"),
+        ({"epsilon": "1/3", "delta": "0"}, "pure:1/3"),
+        ({"target": "gdp:1"}, "gdp:1"),
+    ],
+)
+def test_epsilon_and_delta_are_a_target(given, target):
+    assert read_job(None, given).target == target
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"epsilon": "1", "target": "pure:1"}, "the command line says what to promise twice"),
+        ({"delta": "1e-6"}, "in part"),
+        ({"delta": "1e-6", "target": "pure:1"}, "twice"),
+    ],
+)
+def test_two_ways_at_once_are_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        read_job(None, given)
+
+
+def test_a_job_file_says_epsilon_and_the_command_line_wins(tmp_path):
+    job = tmp_path / "job.toml"
+    job.write_text('data = "x.csv"\nepsilon = 0.1\ndelta = 1e-6\n')
+    assert read_job(str(job), {}).target == "approx:1/10,1/1000000"
+    assert read_job(str(job), {"target": "pure:1"}).target == "pure:1"
+    assert read_job(str(job), {"epsilon": "2"}).target == "pure:2"

@@ -12,16 +12,19 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from discreet.ledger import Ledger, LedgerError, Overspent
 from discreet.ledger.amounts import FULL, NEVER, Tariff, units
-from discreet.privacy.accounting.filters import Spending, filter_for
+from discreet.privacy.accounting.filters import BY_ORDERS, SUMS, Spending, filter_for
 from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.release.receipt import WIDEST, added, exact, written
 
 BUDGETS = {
     "pure": PureDP(1),
     "zcdp": ZeroCDP(0.5),
     "gdp": GaussianDP(1),
     "points": RenyiDP.points({2: 1, 4: 1.5}),
-    "approximate": ApproxDP(1, 1e-6),
+    "by_sums": ApproxDP(1, 1e-6),
+    "by_orders": ApproxDP(1, 1e-6),
 }
+RULES = {"by_sums": SUMS, "by_orders": BY_ORDERS}
 PROMISES = [
     PureDP(0.1),
     PureDP(Fraction(1, 3)),
@@ -37,9 +40,13 @@ PROMISES = [
 ]
 
 
-def replayed(budget, promises):
+def filter_of(scope):
+    return filter_for(BUDGETS[scope], RULES.get(scope, SUMS))
+
+
+def replayed(scope, promises):
     """The filter's own state after these, in exact fractions."""
-    state = filter_for(budget).start()
+    state = filter_of(scope).start()
     for promise in promises:
         state = state.after(promise)
     return state
@@ -63,7 +70,7 @@ class Clerk(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.ledger = Ledger.open(self.folder / "budget.db", BUDGETS["pure"], scope="pure")
         for name, budget in BUDGETS.items():
-            self.ledger.add_scope(name, budget)
+            self.ledger.add_scope(name, budget, rule=RULES.get(name))
         self.live, self.closed = {}, set()
 
     def promises_in(self, scope):
@@ -71,7 +78,7 @@ class Clerk(RuleBasedStateMachine):
 
     @rule(target=receipts, scopes=scopes, promise=st.sampled_from(PROMISES))
     def charge(self, scopes, promise):
-        states = {scope: replayed(BUDGETS[scope], self.promises_in(scope)) for scope in scopes}
+        states = {scope: replayed(scope, self.promises_in(scope)) for scope in scopes}
         name = f"c{len(self.live) + len(self.closed)}-{len(self.ledger.history())}"
         try:
             self.ledger.charge(promise, charge_id=name, scopes=scopes)
@@ -118,9 +125,9 @@ class Clerk(RuleBasedStateMachine):
     def sums_are_at_or_just_above_the_exact_ones(self):
         if not hasattr(self, "ledger"):
             return
-        for scope, budget in BUDGETS.items():
+        for scope in BUDGETS:
             promises = self.promises_in(scope)
-            exact, held = replayed(budget, promises), self.ledger.spent(scope)
+            exact, held = replayed(scope, promises), self.ledger.spent(scope)
             above = with_margin(exact, len(promises))
             assert exact.disclosed <= held.disclosed <= above.disclosed
             for meter, low, got, high in zip(
@@ -150,17 +157,36 @@ def test_sums_of_units_never_fall_below_the_costs(costs, capacity):
     whole = [units(cost * capacity, capacity) for cost in costs]
     for cost, amount in zip(costs, whole, strict=True):
         assert amount == NEVER if cost > 1 else cost * FULL <= amount < cost * FULL + 1
+        if cost <= 1 and (cost * FULL).denominator < 2**WIDEST:
+            assert amount == cost * FULL  # equal shares are exact, whatever their number
     if sum(whole) <= FULL:
         assert sum(costs) <= 1
 
 
-def test_many_tiny_charges_each_pay_at_least_one_unit():
+def test_what_has_too_many_digits_pays_a_whole_unit():
     tariff = Tariff.of(PureDP(1))
+    hair = Fraction(1, 10**100)
     assert tariff.price(PureDP(5e-324)) == (0, 1)
     assert tariff.price(PureDP(Fraction(1, FULL))) == (0, 1)
-    assert tariff.price(PureDP(Fraction(1, FULL) + Fraction(1, 10**60))) == (0, 2)
+    assert tariff.price(PureDP(Fraction(1, FULL) + hair)) == (0, 2)
     assert tariff.price(PureDP(1)) == (0, FULL)
-    assert tariff.price(PureDP(1 + Fraction(1, 10**60))) == (0, NEVER)
+    assert tariff.price(PureDP(1 + hair)) == (0, NEVER)
+
+
+sums = st.lists(st.fractions(min_value=0, max_value=FULL), max_size=4)
+
+
+@given(st.lists(sums, max_size=25))
+@settings(deadline=None, max_examples=100)
+def test_sums_stay_writable_and_never_fall_below_the_exact_ones(prices):
+    total, lanes = [Fraction(0)] * 4, []
+    for price in prices:
+        lanes = added(lanes, price)
+        total = [a + b for a, b in zip(total, [*price, *[Fraction(0)] * (4 - len(price))], strict=True)]
+    for held, true in zip(lanes, total, strict=False):
+        assert true <= held < true + len(prices)
+        assert held.denominator.bit_length() <= WIDEST
+    assert exact(written(lanes)) == lanes
 
 
 def test_shares_a_hair_above_a_third_fit_twice(tmp_path):
@@ -176,11 +202,12 @@ def test_shares_a_hair_above_a_third_fit_twice(tmp_path):
         assert ledger.spent().sums == (1,)
 
 
-def test_two_prices_fit_the_integers_of_the_database():
-    assert FULL + NEVER < 2**63
-    for budget in BUDGETS.values():
-        tariff = Tariff.of(budget)
+def test_every_price_is_written_and_the_guarded_sum_fits_the_integers_of_the_database():
+    assert 2 * NEVER < 2**63
+    for scope in BUDGETS:
+        tariff = Tariff(filter_of(scope))
+        assert 0 <= tariff.guarded < tariff.lanes
         for promise in PROMISES:
             price = tariff.price(promise)
-            assert tariff.joined(*tariff.parted(price)) == price
+            assert exact(written(price)) == list(price)
             assert 0 <= min(price) <= max(price) <= NEVER

@@ -99,7 +99,8 @@ def test_two_budgets_of_different_kinds(place, opened):
         (ZeroCDP(0.5), GaussianDP(0.5), 4),
         (GaussianDP(1), GaussianDP.from_square(Fraction(1, 3)), 3),
         (RenyiDP.points({2: 1, 4: 1.5}), ZeroCDP(0.125), 3),  # order 4 is the tight one: all must hold
-        (ApproxDP(1, 1e-6), ApproxDP(0.25, 2.5e-7), 2),  # half of δ is kept for disclosing events
+        (ApproxDP(1, 1e-6), ApproxDP(0.25, 2.5e-7), 4),
+        (ApproxDP(1, 2**-20), ApproxDP(0.25, 2**-22), 4),
         (ApproxDP(1, 1e-6), PureDP(0.25), 4),
         (ApproxDP(1, 0), PureDP(0.25), 4),
         (PureDP(1, relation=ADD_REMOVE), PureDP(0.5, relation=ADD_REMOVE), 2),
@@ -142,12 +143,27 @@ def test_what_remains_fits_and_a_little_more_does_not(budget, tmp_path, opened):
     assert after is None or ledger.remaining().share < 1e-9 or isinstance(budget, ApproxDP)
 
 
+@pytest.mark.parametrize("written", [float, str], ids=["doubles", "decimals"])
+@pytest.mark.parametrize("epsilon", ["0.1", "0.3", "0.7", "1"])
+def test_a_budget_is_used_whole_whether_numbers_are_doubles_or_decimals(epsilon, written, tmp_path, opened):
+    """1e-6 as a double is a hair below the decimal, 0.1 above it: the budget is no less than either."""
+    ledger = opened(tmp_path / "budget.db", ApproxDP(float(epsilon), 1e-6))
+    whole = ApproxDP(Fraction(written(epsilon)), Fraction(written("1e-6")))
+    ledger.charge(whole)
+    assert ledger.remaining().share < 1e-15
+    with pytest.raises(Overspent):
+        ledger.charge(whole)
+    opened(tmp_path / "budget.db", ApproxDP(float(epsilon), 1e-6))  # asked for again as it was written
+
+
 def test_a_target_above_what_remains_is_told_what_would_fit(place, opened):
     ledger = opened(place, ApproxDP(1, 1e-6))
     ledger.charge(ApproxDP(0.5, 1e-7))
-    with pytest.raises(Overspent, match=r"what fits: ApproxDP\(0\.5, 4e-07\)"):
+    with pytest.raises(
+        Overspent, match=r"costs ε = 0\.75 and 0\.5 is left; what fits: ApproxDP\(0\.5, 9e-0?7\)"
+    ):
         ledger.charge(ApproxDP(0.75, 1e-7))
-    ledger.charge(ApproxDP(0.5, 4e-07))  # it told the truth
+    ledger.charge(ApproxDP(0.5, 9e-07))  # it told the truth
 
 
 def test_only_what_was_never_computed_is_refunded(place, opened):
@@ -178,7 +194,7 @@ def test_a_release_is_marked_once(place, opened):
 
 
 def test_a_refund_brings_dead_meters_back_to_life(tmp_path, opened):
-    ledger = opened(tmp_path / "budget.db", ApproxDP(1, 1e-6))
+    ledger = opened(tmp_path / "budget.db", ApproxDP(1, 1e-6), rule="orders")
     fresh = ledger.spent()
     ledger.charge(PureDP(0.9), charge_id="large")  # beyond every Rényi order; only Σε holds
     assert len(ledger.spent().left()) < len(fresh.left())

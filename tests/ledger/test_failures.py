@@ -162,7 +162,7 @@ def test_an_error_inside_the_transaction_undoes_all_of_it(place, opened):
 
     def interrupted():
         with ledger._store.writing("charge") as book:
-            book.spend(ledger._scope("default"), [0, 1])
+            book.spend(ledger._scope("default"), [[0, 1]])
             book.append("charge", "lost", scopes=["default"])
             raise KeyboardInterrupt
 
@@ -234,7 +234,7 @@ def test_a_ledger_of_another_version_is_refused_clearly(place, opened, by_hand):
     ledger = opened(place, PureDP(1))
     by_hand(place, "UPDATE discreet_ledger SET version = 7")
     for budget in (None, PureDP(1)):
-        with pytest.raises(LedgerError, match="ledger of format 7 and this discreet reads format 2"):
+        with pytest.raises(LedgerError, match="ledger of format 7 and this discreet reads format 3"):
             Ledger.open(place, budget)
     with pytest.raises(LedgerError, match="format 7"):
         ledger.charge(SMALL)  # also when it changes under an open ledger

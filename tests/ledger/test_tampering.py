@@ -74,10 +74,15 @@ MOVE = "UPDATE discreet_entries SET position = {} WHERE position = {}"
         (["DELETE FROM discreet_entries", "UPDATE discreet_ledger SET entries = 0"], "ends at entry 0"),
         (["UPDATE discreet_scopes SET spent = 0"], "not the sum of its charges"),
         (["UPDATE discreet_scopes SET budget = replace(budget, '1.0', '9.0')"], "budget of scope"),
+        (["UPDATE discreet_scopes SET others = '[0,0]'"], "not the sum of its charges"),
+        (["UPDATE discreet_scopes SET terms = replace(terms, 'sums', 'orders')"], "terms of scope"),
         (["UPDATE discreet_scopes SET name = 'other'"], "scopes were added or taken out"),
         (
             [
-                "INSERT INTO discreet_scopes SELECT 'more', budget, capacity, 0, others FROM discreet_scopes",
+                (
+                    "INSERT INTO discreet_scopes "
+                    "SELECT 'more', budget, capacity, 0, others, terms FROM discreet_scopes"
+                ),
             ],
             "scopes were added or taken out",
         ),
@@ -126,8 +131,8 @@ def test_sums_of_many_meters_are_checked_too(tmp_path, opened, by_hand):
     ledger = opened(path, ApproxDP(1, 1e-6))
     ledger.charge(ApproxDP(0.25, 1e-7))
     ledger.verify()
-    by_hand(path, "UPDATE discreet_scopes SET others = replace(others, '[58', '[57')")
-    with pytest.raises(TamperedError, match="not the sum"):
+    by_hand(path, "UPDATE discreet_scopes SET others = replace(others, ',58', ',57')")
+    with pytest.raises(TamperedError, match="not the sum of its charges"):
         ledger.verify()
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import traceback
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -126,20 +127,33 @@ def test_the_own_guarantee_is_charged_where_it_fits(memory, ledger, smokers):
     assert from_json(release.receipt.guarantee) == release.guarantee
 
 
-def test_the_target_is_charged_where_only_it_fits(memory, tmp_path, smokers):
-    """A budget of disclosing events: δ = 1e-3 fits, while the orders have no room for the whole curve."""
-    ledger = Ledger.open(tmp_path / "small.db", budget=ApproxDP(0.5, 1e-2))
-    target = ApproxDP(0.5, 1e-3)
+def test_the_target_is_charged_where_it_costs_less(memory, tmp_path, smokers):
+    """A posterior draw has no finite ε at δ = 0: under sums its (ε, δ) target is what is charged."""
+    ledger = Ledger.open(tmp_path / "small.db", budget=ApproxDP(0.5, 1e-3))
+    target = ApproxDP(0.5, 1e-3)  # all of it
     release = privatise(memory(smokers), MODEL, mechanism="diffused", target=target, ledger=ledger)
-    assert not ledger_of(tmp_path, "own").admits(release.guarantee)
-    assert from_json(release.receipt.guarantee) == target != release.guarantee
-    again = {"mechanism": "diffused", "target": target, "ledger": ledger, "charge_id": release.receipt.id}
-    found = privatise(memory(smokers), MODEL, **again)  # under the target's charge, not the own one's
+    receipt = release.receipt
+    assert from_json(receipt.guarantee) == release.guarantee != target
+    assert from_json(receipt.target) == target
+    assert (receipt.by_target, receipt.rules) == (("default",), {"default": "sums"})
+    assert ledger.spent().sums == (Fraction(1, 2),)
+    assert ledger.spent().disclosed == Fraction(1e-3)
+    again = {"mechanism": "diffused", "target": target, "ledger": ledger, "charge_id": receipt.id}
+    found = privatise(memory(smokers), MODEL, **again)
     assert release_to_json(found) == release_to_json(release)
 
 
-def ledger_of(folder, name):
-    return Ledger.open(folder / f"{name}.db", budget=ApproxDP(0.5, 1e-2))
+def test_under_orders_the_own_curve_is_charged_and_the_target_where_only_it_fits(memory, tmp_path, smokers):
+    """A budget of disclosing events: δ = 1e-3 fits, while the orders have no room for the whole curve."""
+    ledger = Ledger.open(tmp_path / "small.db", budget=ApproxDP(0.5, 1e-2), rule="orders")
+    small = ApproxDP(0.05, 1e-5)
+    cheap = privatise(memory(smokers), MODEL, mechanism="diffused", target=small, ledger=ledger)
+    assert cheap.receipt.by_target == ()
+    ledger.add_scope("fresh", ApproxDP(0.5, 1e-2), rule="orders")
+    whole = ApproxDP(0.5, 1e-3)
+    dear = privatise(memory(smokers), MODEL, mechanism="diffused", target=whole, ledger=ledger, scope="fresh")
+    assert not ledger.remaining("fresh").admits(dear.guarantee)
+    assert dear.receipt.by_target == ("fresh",)
 
 
 def test_a_budget_that_is_gone_refuses_and_reads_nothing(memory, tmp_path, smokers):

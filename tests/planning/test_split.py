@@ -13,7 +13,7 @@ from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning import Question, optimal_weights, split, zcdp_within
 from discreet.planning.predicted_release import mean_moved
 from discreet.planning.simulated_data import cases
-from discreet.privacy.accounting.filters import filter_for
+from discreet.privacy.accounting.filters import BY_ORDERS, filter_for
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
 from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
 
@@ -40,14 +40,24 @@ def test_parts_always_fit_and_no_more_does(budget, shares):
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.one_of(amounts.map(PureDP), amounts.map(ZeroCDP), amounts.map(GaussianDP)), st.integers(1, 40))
+@given(
+    st.one_of(
+        amounts.map(PureDP),
+        amounts.map(ZeroCDP),
+        amounts.map(GaussianDP),
+        st.builds(ApproxDP, amounts, st.floats(1e-12, 0.4)),
+    ),
+    st.integers(1, 40),
+)
 def test_even_parts_use_the_budget_up_exactly(budget, count):
     parts = list(split(budget, count).values())
     state = filter_for(budget).start()
     for part in parts:
         state = state.after(part)
     assert state.sums[0] == filter_for(budget).meters[0].capacity
-    assert not filter_for(budget).admits(*parts, type(budget)(1e-9))  # nothing more fits
+    assert state.disclosed == filter_for(budget).slack
+    least = 1e-9 if isinstance(budget, ZeroCDP | GaussianDP) else None
+    assert not filter_for(budget).admits(*parts, PureDP(1e-9) if least is None else type(budget)(least))
 
 
 def test_shares_are_exact():
@@ -55,7 +65,7 @@ def test_shares_are_exact():
     assert split(PureDP(1), ["a", "b"], [1, 3]) == {"a": PureDP(0.25), "b": PureDP(0.75)}
     assert split(ZeroCDP(1), ["a", "b"], {"b": 3, "a": 1}) == {"a": ZeroCDP(0.25), "b": ZeroCDP(0.75)}
     assert split(GaussianDP(1), 4)["1"].mu_squared == Fraction(1, 4)
-    assert split(ApproxDP(1, 2**-20), 2)["1"] == ApproxDP(0.5, 2**-22)  # half of δ is the orders'
+    assert split(ApproxDP(1, 2**-20), 2)["1"] == ApproxDP(0.5, 2**-21)  # all of δ
 
 
 def test_overspending_would_be_noticed():
@@ -69,8 +79,8 @@ def test_zcdp_within_an_approximate_budget():
     budget = ApproxDP(1, 1e-6)
     whole = zcdp_within(budget)
     parts = split(whole, 10)
-    assert filter_for(budget).admits(*parts.values())
-    assert not filter_for(budget).admits(ZeroCDP(1.01 * float(whole.rho)))
+    assert filter_for(budget, BY_ORDERS).admits(*parts.values())
+    assert not filter_for(budget, BY_ORDERS).admits(ZeroCDP(1.01 * float(whole.rho)))
     # Gaussian noise for 50 questions: less than the Laplace noise that Σε leaves them
     rho, epsilon = float(whole.rho) / 50, 1 / 50
     assert 1 / (2 * rho) < 2 / epsilon**2

@@ -25,6 +25,7 @@ KEYS = {
     "protected",
     "promised",
     "assumed_public",
+    "cautions",
     "mechanism",
     "verification",
     "not_covered",

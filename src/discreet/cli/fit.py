@@ -49,6 +49,8 @@ def fit(
     mechanism: o.AnyMechanism = None,
     option: o.Options = None,
     target: o.Target = None,
+    epsilon: o.Epsilon = None,
+    delta: o.Delta = None,
     relation: o.Relation = None,
     ledger: Annotated[str | None, typer.Option(help="Where the budget is kept: a file or URL.")] = None,
     scope: Annotated[str | None, typer.Option(metavar="NAME[,NAME]", help="The scope(s) to charge.")] = None,
@@ -107,7 +109,7 @@ def fit(
       column = "smoker"
       model = "beta_bernoulli"
       prior = { alpha = 6, beta = 12 }
-      target = "approx:0.5,1e-6"
+      target = "approx:0.5,1e-6"                  # or: epsilon = 0.5, and delta = 1e-6
       ledger = "budget.db"
       out = "smokers"
       derive = { band = "age.cut([18, 65])" }     # if wanted
@@ -129,7 +131,8 @@ def fit(
     """
     given = {
         "schema": schema, "column": column, "model": model, "prior": prior, "mechanism": mechanism,
-        "options": option, "target": target, "relation": relation, "ledger": ledger, "scope": scope,
+        "options": option, "target": target, "epsilon": epsilon, "delta": delta,
+        "relation": relation, "ledger": ledger, "scope": scope,
         "out": out, "unit": unit, "rows_per_unit": rows_per_unit, "table": table, "n": n, "draws": draws,
         "charge_id": charge_id, "note": note, "seed": seed, "derive": derive, "where": where,
     }  # fmt: skip

@@ -59,6 +59,14 @@ def init(
         Path | None,
         typer.Option(help="The public graph of profiles that the budget is for (.toml or .json)."),
     ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sums|orders",
+            help="How an approx: budget is kept: plain sums of ε and δ, or Rényi orders, which hold more "
+            "small Gaussian releases and keep half of δ back. [default: settled by the first charge]",
+        ),
+    ] = None,
     json: o.Json = False,
 ) -> None:
     """Start a ledger, or a new scope in one that exists. A budget, once set, never changes.
@@ -67,13 +75,14 @@ def init(
     Examples:
       discreet ledger init budget.db --budget approx:1,1e-6
       discreet ledger init budget.db --budget pure:0.5 --scope alice
+      discreet ledger init budget.db --budget approx:1,1e-6 --scope many --rule orders
       discreet ledger init postgresql://user@host/base --budget zcdp:0.1 --relation add_remove
       discreet ledger init local.db --budget pure:2 --graph roles.toml
     """
     from discreet.ledger import Ledger  # noqa: PLC0415
 
     neighbours = (relation or "substitute") if graph is None else graph_relation(graph, relation)
-    opened = Ledger.open(where, promise(budget, neighbours), scope)
+    opened = Ledger.open(where, promise(budget, neighbours), scope, rule=rule)
     if json:
         dump(_scope(opened, scope))
     else:
@@ -82,7 +91,7 @@ def init(
 
 @ledger.command()
 def show(where: o.Where, scope: Only = None, json: o.Json = False) -> None:
-    """Show every scope: its budget, how much of it is left, and what would still fit.
+    """Show every scope: what would still fit, how much of the budget that is, and how it is kept.
 
     \b
     Examples:
@@ -94,11 +103,11 @@ def show(where: o.Where, scope: Only = None, json: o.Json = False) -> None:
     if json:
         dump({"ledger": address(where), "scopes": rows})
         return
-    columns = ("scope", "budget", "relation", "left", "fits")
+    columns = ("scope", "still fits", "left", "of the budget", "relation", "kept")
     table(
         columns,
-        [[r["scope"], r["budget"], r["neighbours"], f"{r['share']:.1%}", r["fits"]] for r in rows],
-        numbers=(3,),
+        [[r["scope"], r["fits"], f"{r['share']:.1%}", r["budget"], r["neighbours"], r["kept"]] for r in rows],
+        numbers=(2,),
     )
 
 
@@ -213,6 +222,8 @@ def _scope(opened: Ledger, name: str) -> dict[str, Any]:
         "neighbours": left.budget.relation.name,
         "share": left.share,
         "fits": fits_in_words(left.state),
+        "rule": left.rule,
+        "kept": left.kept,
     }
 
 

@@ -20,6 +20,7 @@ from discreet.cli.typed.arguments import (
     one_of,
     promise,
     starting_with,
+    typed,
     typed_model,
 )
 from discreet.cli.typed.arguments import relation as neighbours
@@ -36,6 +37,7 @@ def plan(
     prior: o.Prior = None,
     n: Annotated[int | None, typer.Option(help="The number of records, public or expected.")] = None,
     target: o.Target = None,
+    epsilon: o.Epsilon = None,
     relation: o.Relation = None,
     schema: Annotated[
         str | None, typer.Option(help="The schema, for bounds that the prior leaves out.")
@@ -67,7 +69,10 @@ def plan(
     width: Annotated[
         float | None, typer.Option(help="Ask backwards: the interval width that is wanted.")
     ] = None,
-    delta: Annotated[str, typer.Option(help="With --width and --n: the δ of the answer.")] = "0",
+    delta: Annotated[
+        str | None,
+        typer.Option(help="With --epsilon the δ to promise; with --width and --n that of the answer."),
+    ] = None,
     split: Annotated[
         int | None, typer.Option(min=1, help="Split --target evenly over this many questions.")
     ] = None,
@@ -92,13 +97,14 @@ def plan(
     """
     given = {
         "model": model, "prior": prior, "n": n, "target": target, "relation": relation, "schema": schema,
-        "column": column, "mechanism": mechanism, "options": option,
+        "column": column, "mechanism": mechanism, "options": option, "epsilon": epsilon,
+        "delta": None if epsilon is None else delta,
     }  # fmt: skip
     wanted = read_job(job, given)
     if split is not None:
         _split(wanted, split, json=json)
     elif width is not None:
-        _backwards(wanted, width, level, number(delta, delta), seed, json=json)
+        _backwards(wanted, width, level, number(delta or "0", "--delta"), seed, json=json)
     else:
         counted = {} if replicates is None else {"replicates": replicates}
         how = {"level": level, "rank_by": rank_by, "seed": seed}
@@ -207,10 +213,11 @@ def _split(job: Job, questions: int, *, json: bool) -> None:
 
     from discreet.planning import split as parts_of  # noqa: PLC0415
     from discreet.privacy.json import to_json  # noqa: PLC0415
-    from discreet.privacy.words import in_words  # noqa: PLC0415
 
     parts = parts_of(promise(str(job.target), job.relation), questions)
     if json:
         dump({name: to_json(part) for name, part in parts.items()})
-    else:
-        table(("question", "its part"), [(name, in_words(part)) for name, part in parts.items()])
+        return
+    table(("question", "--target"), [(name, typed(part)) for name, part in parts.items()])
+    if str(job.target).startswith("approx:"):
+        say("each fits a scope that is kept by plain sums, which its first charge with such a target settles")

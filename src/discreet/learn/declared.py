@@ -1,4 +1,4 @@
-"""What must be public before an estimator may look at a record: the promise, bounds, bits, columns."""
+"""What must be public before an estimator may look at a record: bounds, bits, columns."""
 
 from __future__ import annotations
 
@@ -16,34 +16,10 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from discreet.models.design import Feature
 from discreet.models.margin_losses import Floats
 from discreet.privacy.arithmetic.ball import Exact
-from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
-from discreet.privacy.kinds import ApproxDP, PureDP
+from discreet.privacy.guarantee import ADD_REMOVE, Relation
 from discreet.sampling.source import SYSTEM, SeededSource, Source
 
 NUMERIC = "biuf"  # dtypes whose values are numbers
-
-
-# ── the promise ─────────────────────────────────────────────────────────────────────────────────────────
-def promise(
-    target: Guarantee | None, epsilon: Exact | None, delta: Exact | None, relation: Relation | str | None
-) -> Guarantee:
-    """Return the target, or what ε, δ and the relation say."""
-    if (target is None) == (epsilon is None):
-        raise ValueError(
-            "say what to promise: either target=dc.ApproxDP(1, 1e-6), or epsilon=1, delta=1e-6; "
-            f"got {'neither' if target is None else 'both'}"
-        )
-    if target is not None:
-        if not isinstance(target, Guarantee):
-            raise TypeError(f"target must be a guarantee, e.g. dc.ApproxDP(1, 1e-6), got {target!r}")
-        if delta is not None or relation not in {None, target.relation, target.relation.value}:
-            raise ValueError("delta and relation belong to epsilon=…; a target holds its own")
-        return target
-    neighbours = Relation(relation or "substitute") if not isinstance(relation, Relation) else relation
-    assert epsilon is not None  # noqa: S101 - one of the two was given
-    if delta is None or delta == 0:
-        return PureDP(epsilon, relation=neighbours)
-    return ApproxDP(epsilon, delta, relation=neighbours)
 
 
 def bits(random_state: int | Source | None) -> Source:

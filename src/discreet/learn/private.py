@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
-from discreet.learn.declared import bits, one_answer_each, promise, read_columns, refuse_weights
+from discreet.learn.declared import bits, one_answer_each, read_columns, refuse_weights
 from discreet.ledger import Ledger
 from discreet.line.after_charge import blind, release_once
 from discreet.line.charge import pay
@@ -20,6 +20,7 @@ from discreet.line.facts import parameters
 from discreet.line.forms import values
 from discreet.models.margin_losses import Floats
 from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.asked import promise
 from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.release.json import model_to_json
 from discreet.release.receipt import Receipt
@@ -75,7 +76,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
     def _paid(
         self,
-        promises: tuple[Guarantee, ...],
+        promises: tuple[Guarantee, Guarantee],  # the mechanism's own, and the target
         ready: Any,  # noqa: ANN401 - the mechanism
         models: Sequence[Any],
         encode: Callable[[], S],
@@ -94,7 +95,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         asked = {"estimator": note, "mechanism": dict(parameters(ready)), "n": ready.n, **declared}
         asked["seeded"] = bits(self.random_state).seeded  # a seeded fit must not come back as a private one
         form = values({**asked, "models": [model_to_json(model) for model in models]}, models)
-        receipt = pay(book, promises, scope=self.scope, charge_id=self._charge_id, note=note)
+        receipt = pay(book, *promises, scope=self.scope, charge_id=self._charge_id, note=note)
         self.receipt_ = replace(receipt, computed=True, replay=False)
         # an error while encoding may quote a record as one while drawing may
         return release_once(book, receipt, lambda: blind(encode), draw, form)

@@ -10,29 +10,31 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, final
 
-from discreet.ledger.amounts import Remaining, Tariff, promise_words, refusal
+from discreet.ledger.amounts import Price, Remaining, generous, promise_words, refusal
 from discreet.ledger.export import as_csv, as_json
 from discreet.ledger.store import (
     DoesNotFitError,
     Scope,
+    StaleScopeError,
     Store,
     Transaction,
     all_kept,
     head_of,
     known_scope,
+    left_in,
     receipt_of,
     rows,
     scope_names,
     scope_states,
-    state_of,
     stored_releases,
 )
-from discreet.privacy.accounting.filters import Overspent, Spending
+from discreet.privacy.accounting.filters import Overspent, Spending, rules_of
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.json import from_json, to_json
+from discreet.privacy.json import to_json
 from discreet.privacy.words import in_words
 from discreet.release.receipt import (
     Claim,
@@ -44,8 +46,10 @@ from discreet.release.receipt import (
     TamperedError,
     canonical,
     checked,
+    exact,
     refuse_changed,
     refuse_forged,
+    written,
 )
 from discreet.shown import address
 
@@ -62,6 +66,7 @@ __all__ = [
 ]
 
 LONGEST_NAME, LONGEST_NOTE = 200, 4000
+PATIENCE = 20  # times that a charge looks its scopes up again, because others settled them meanwhile
 
 
 @final
@@ -78,11 +83,21 @@ class Ledger:
         self._known: dict[str, Scope] = {}
 
     @classmethod
-    def open(cls, where: str | Path, budget: Guarantee | None = None, scope: str = "default") -> Self:
-        """Open an SQLite file or a postgresql:// URL; with a budget, start the ledger or scope if new."""
+    def open(
+        cls,
+        where: str | Path,
+        budget: Guarantee | None = None,
+        scope: str = "default",
+        *,
+        rule: str | None = None,
+    ) -> Self:
+        """Open an SQLite file or a postgresql:// URL; with a budget, start the ledger or scope if new.
+
+        `rule`, how an (ε, δ) budget is kept, is "sums" or "orders"; left out, the first charge settles it.
+        """
         ledger = cls(Store(where), scope)
         if budget is not None:
-            ledger._start(scope, budget)
+            ledger._start(scope, budget, rule)
         elif ledger._store.exists:
             ledger._store.check()
         else:
@@ -91,10 +106,10 @@ class Ledger:
             )
         return ledger
 
-    def _start(self, scope: str, budget: Guarantee) -> None:
-        Tariff.of(budget)  # refuse a budget without a filter before a file appears
+    def _start(self, scope: str, budget: Guarantee, rule: str | None) -> None:
+        _opened(scope, budget, rule)  # refuse a budget without a filter before a file appears
         self._store.create()
-        self.add_scope(scope, budget)
+        self.add_scope(scope, budget, rule=rule)
 
     def close(self) -> None:
         """Close the connections; the ledger opens them again when asked."""
@@ -111,47 +126,64 @@ class Ledger:
 
     # ── writing ─────────────────────────────────────────────────────────────────────────────────────
 
-    def add_scope(self, name: str, budget: Guarantee) -> None:
+    def add_scope(self, name: str, budget: Guarantee, *, rule: str | None = None) -> None:
         """Open a scope; asked again with the same budget, do nothing."""
-        scope = Scope(_named("scope", name), canonical(to_json(budget)), Tariff.of(budget))
+        scope = _opened(_named("scope", name), budget, rule)
         with self._store.writing(f"open scope {name!r}") as book:
             before = book.find("scope", name)
             if before is None:
                 book.open_scope(scope)
-            elif canonical(before.content["budget"]) != scope.budget:
-                held = from_json(before.content["budget"])
-                raise LedgerError(
-                    f"scope {name!r} has budget {in_words(held)}, which cannot become {in_words(budget)}; "
-                    "open it without a budget, or name another scope"
-                )
+                return
+            held = known_scope(book.connection, name)
+        if held.held not in {scope.held, canonical(to_json(budget))}:
+            raise LedgerError(
+                f"scope {name!r} has budget {in_words(held.budget)}, which cannot become {in_words(budget)}; "
+                "open it without a budget, or name another scope"
+            )
+        if rule is not None and held.rule != rule:
+            raise LedgerError(
+                f"scope {name!r} is kept by the rule {held.rule or 'of its first charge'!r}, which cannot "
+                f"become {rule!r}; open it without a rule, or name another scope"
+            )
 
     def charge(
         self,
         guarantee: Guarantee,
         *,
+        target: Guarantee | None = None,
         charge_id: str | None = None,
         note: str = "",
         scopes: str | Sequence[str] | None = None,
     ) -> Receipt:
         """Pay for one release in every scope named, or in none; durable when it returns.
 
-        Under a charge id used before nothing is charged and the first receipt comes back, with replay=True.
+        Where the release is known to keep a `target` too, each scope is charged the cheaper of the two. Under
+        a charge id used before nothing is charged and the first receipt comes back, with replay=True.
         """
         name = uuid.uuid4().hex if charge_id is None else _named("charge id", charge_id)
         if not isinstance(note, str) or len(note) > LONGEST_NOTE:
             raise LedgerError(f"a note is a text of at most {LONGEST_NOTE} characters")
-        chosen = self._chosen(scopes)
-        prices = {scope.name: list(scope.tariff.price(guarantee)) for scope in chosen}
-        promise = to_json(guarantee)
-        with _refusing(guarantee), self._store.writing(f"charge {name!r}") as book:
-            first = None if charge_id is None else book.find("charge", name)
+        bill = Bill(name, guarantee, target, note, asked_before=charge_id is not None)
+        for _again in range(PATIENCE):
+            chosen = [scope.settled(guarantee, target) for scope in self._chosen(scopes)]
+            try:
+                return self._paid(bill, chosen)
+            except StaleScopeError:
+                self._known.clear()
+        raise LedgerUnavailableError(f"the scopes of charge {name!r} kept changing; ask again")
+
+    def _paid(self, bill: Bill, chosen: Sequence[Scope]) -> Receipt:
+        offers = {scope.name: scope.tariff.prices(bill.guarantee, bill.target) for scope in chosen}
+        with _refusing(bill), self._store.writing(f"charge {bill.name!r}") as book:
+            first = book.find("charge", bill.name) if bill.asked_before else None
             if first is not None:
-                return _replayed(book, first, promise, sorted(prices))
-            for scope in chosen:
-                book.spend(scope, prices[scope.name])
-            entry = book.append(
-                "charge", name, scopes=sorted(prices), guarantee=promise, amounts=prices, note=note
-            )
+                return _replayed(book, first, bill, sorted(offers))
+            paid = {
+                scope.name: offers[scope.name][book.spend(scope, [price for _, price in offers[scope.name]])]
+                for scope in chosen
+            }
+            entry = book.append("charge", bill.name, **_charged(bill, chosen, paid))
+        self._known.update({scope.name: scope for scope in chosen})
         return Receipt.of(entry)
 
     def record(self, receipt_id: str, bodies: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -189,8 +221,8 @@ class Ledger:
         with self._store.writing(f"refund {receipt_id!r}") as book:
             charge = _open_charge(book, receipt_id)
             amounts = charge.content["amounts"]
-            for scope in self._chosen(sorted(amounts)):
-                book.spend(scope, [-a for a in amounts[scope.name]])
+            for name in sorted(amounts):
+                book.spend(known_scope(book.connection, name), [exact(amounts[name])], sign=-1)
             return book.append("refund", charge.id, scopes=sorted(amounts), note=reason)
 
     # ── reading ─────────────────────────────────────────────────────────────────────────────────────
@@ -201,13 +233,12 @@ class Ledger:
 
     def spent(self, scope: str | None = None) -> Spending:
         """Give the filter's state: one exact sum for each meter."""
-        known = self._scope(scope or self.scope)
-        with self._store.reading() as connection:
-            return state_of(connection, known)
+        return self.remaining(scope).state
 
     def remaining(self, scope: str | None = None) -> Remaining:
         """Say what would still fit: in words, as a guarantee, or whether a given one would."""
-        return Remaining(scope or self.scope, self.spent(scope))
+        with self._store.reading() as connection:
+            return left_in(connection, scope or self.scope)
 
     def admits(self, guarantee: Guarantee, *, scopes: str | Sequence[str] | None = None) -> bool:
         """Whether a charge would fit now; only charging decides."""
@@ -280,20 +311,69 @@ class Ledger:
         return [self._scope(name) for name in sorted(names)]
 
     def _scope(self, name: str) -> Scope:
-        """Look a scope up once: its budget never changes."""
-        if name not in self._known:
-            with self._store.reading() as connection:
-                self._known[name] = known_scope(connection, name)
-        return self._known[name]
+        """Look a scope up once its rule is settled: from then on it rarely changes, and a charge notices."""
+        if name in self._known:
+            return self._known[name]
+        with self._store.reading() as connection:
+            found = known_scope(connection, name)
+        if found.rule:
+            self._known[name] = found
+        return found
+
+
+@final
+@dataclass(frozen=True)
+class Bill:
+    """What a charge is asked to pay for."""
+
+    name: str
+    guarantee: Guarantee
+    target: Guarantee | None
+    note: str
+    asked_before: bool  # whether the id may be known
+
+    def promises(self) -> list[Any]:
+        """Return both promises as JSON reads them back, the mechanism's own first."""
+        both = [self.guarantee] if self.target in {None, self.guarantee} else [self.guarantee, self.target]
+        return [json.loads(canonical(to_json(promise))) for promise in both if promise is not None]
+
+
+def _opened(name: str, budget: Guarantee, rule: str | None) -> Scope:
+    """Build a new scope; where there is one rule only, it is settled."""
+    rules = rules_of(budget)
+    if rule is not None and rule not in rules:
+        raise LedgerError(f"{in_words(budget)} is kept by the rule {' or '.join(rules)}, got {rule!r}")
+    settled = rule or (rules[0] if len(rules) == 1 else "")
+    whole = generous(budget)
+    scope = Scope(name, whole, settled, canonical(to_json(whole)))
+    _ = scope.tariff
+    return scope
+
+
+def _charged(
+    bill: Bill, chosen: Sequence[Scope], paid: Mapping[str, tuple[Guarantee, Price]]
+) -> dict[str, Any]:
+    """Write what was paid: by which rule, and where at the target's price."""
+    own, *asked = bill.promises()
+    by_target = [name for name, (promise, _) in paid.items() if asked and promise != bill.guarantee]
+    rules = {scope.name: scope.rule for scope in chosen if len(rules_of(scope.budget)) > 1}
+    more = {"target": asked[0] if asked else None, "by_target": sorted(by_target), "rules": rules}
+    return {
+        "scopes": sorted(paid),
+        "guarantee": own,
+        "amounts": {name: written(price) for name, (_, price) in paid.items()},
+        "note": bill.note,
+        **{name: value for name, value in more.items() if value},
+    }
 
 
 @contextmanager
-def _refusing(guarantee: Guarantee) -> Iterator[None]:
+def _refusing(bill: Bill) -> Iterator[None]:
     """Say what would fit, once the lock is given back."""
     try:
         yield
     except DoesNotFitError as full:
-        raise refusal(full.state, guarantee, full.scope) from None
+        raise refusal(full.state, bill.target or bill.guarantee, full.scope) from None
 
 
 def _named(what: str, name: str) -> str:
@@ -302,10 +382,10 @@ def _named(what: str, name: str) -> str:
     return name
 
 
-def _replayed(book: Transaction, first: Entry, promise: dict[str, Any], scopes: list[str]) -> Receipt:
+def _replayed(book: Transaction, first: Entry, bill: Bill, scopes: list[str]) -> Receipt:
     """Give the first receipt back, if it paid for the same thing and was not refunded."""
     content = first.content
-    if (content["guarantee"], content["scopes"]) != (json.loads(canonical(promise)), scopes):
+    if content["guarantee"] not in bill.promises() or content["scopes"] != scopes:
         raise LedgerError(
             f"charge id {first.id!r} already paid for {promise_words(content['guarantee'])} in "
             f"{', '.join(content['scopes'])}; choose another id for another release"

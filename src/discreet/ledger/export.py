@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from discreet.ledger.amounts import FULL
-from discreet.release.receipt import Entry, Head, State, canonical
+from discreet.release.receipt import Entry, Head, State, canonical, written
 from discreet.shown import cell, json_text
 
 FIELDS = ("position", "kind", "id", "at", "scopes", "guarantee", "amounts", "note", "previous", "hash")
@@ -17,7 +17,12 @@ FIELDS = ("position", "kind", "id", "at", "scopes", "guarantee", "amounts", "not
 def as_json(entries: Sequence[Entry], head: Head, scopes: Mapping[str, State]) -> str:
     """Everything; a hash is the SHA-256 of the previous hash, the position and the body."""
     budgets = {
-        name: {"budget": json.loads(state.budget), "spent_units": state.lanes, "full": FULL}
+        name: {
+            "budget": json.loads(state.budget),
+            "spent_units": written(state.lanes),
+            "full": FULL,
+            "rule": state.terms["rule"],
+        }
         for name, state in scopes.items()
     }
     document = {

@@ -1,9 +1,10 @@
-"""Where the ledger lives: four tables, the rules that the database itself keeps, and durable connections."""
+"""Where the ledger lives: its tables, the rules that the database itself keeps, and durable connections."""
 
 from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
     create_engine,
     event,
+    update,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -33,8 +35,9 @@ from discreet.shown import address
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-VERSION = 2  # of this layout; a file of another one is refused
-OLDER = 1  # kept no releases; read as it is, and upgraded in place by the first write
+VERSION = 3  # of this layout; a file of another one is refused
+# Read as they are, and upgraded in place by the first write: 1 kept no releases, 2 had one rule for (ε, δ)
+OLDER = (1, 2)
 PATIENCE = 180  # seconds that a writer waits for its turn: SQLite is not fair to a crowd
 
 metadata = MetaData()
@@ -54,7 +57,8 @@ SCOPES = Table(
     Column("budget", Text, nullable=False),
     Column("capacity", BigInteger, nullable=False),
     Column("spent", BigInteger, nullable=False),
-    Column("others", Text, nullable=False),
+    Column("others", Text, nullable=False),  # every meter's sum, exactly; `spent` is one of them, rounded up
+    Column("terms", Text, nullable=False),  # by which rule it is kept
     CheckConstraint("spent >= 0 AND spent <= capacity", name="discreet_within_budget"),
 )
 ENTRIES = Table(
@@ -66,7 +70,6 @@ ENTRIES = Table(
     Column("body", Text, nullable=False),
     Column("previous", String(64), nullable=False),
     Column("hash", String(64), nullable=False),
-    CheckConstraint("kind IN ('scope', 'charge', 'computed', 'refund')", name="discreet_known_kind"),
     UniqueConstraint("kind", "id", name="discreet_once"),
 )
 RELEASES = Table(
@@ -84,28 +87,64 @@ _REFUSE = (
 )
 
 
-def _after_create(table: Table, dialect: str, statement: str) -> None:
-    rule = DDL(statement).execute_if(dialect=dialect)  # type: ignore[no-untyped-call]
-    event.listen(table, "after_create", rule)
-
-
-def _refuse(action: str, table: Table, condition: str = "true") -> None:
-    """Have the database itself refuse an action on a table."""
+def _rule(dialect: str, table: Table, action: str, condition: str) -> str:
     when = (
         f"CREATE TRIGGER {table.name}_{action.lower()} BEFORE {action} ON {table.name} "
         f"FOR EACH ROW WHEN ({condition}) "
     )
-    _after_create(table, "sqlite", when + "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END")
-    _after_create(table, "postgresql", _REFUSE)
-    _after_create(table, "postgresql", when + "EXECUTE FUNCTION discreet_refuse()")
+    if dialect == "sqlite":
+        return when + "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+    return when + "EXECUTE FUNCTION discreet_refuse()"
 
+
+def _refuse(action: str, table: Table, condition: str = "true") -> None:
+    """Have the database itself refuse an action on a table."""
+    for dialect, statement in (
+        ("sqlite", _rule("sqlite", table, action, condition)),
+        ("postgresql", _REFUSE),
+        ("postgresql", _rule("postgresql", table, action, condition)),
+    ):
+        rule = DDL(statement).execute_if(dialect=dialect)  # type: ignore[no-untyped-call]
+        event.listen(table, "after_create", rule)
+
+
+_FIXED = "NEW.name <> OLD.name OR NEW.budget <> OLD.budget OR NEW.capacity <> OLD.capacity"
 
 _refuse("UPDATE", ENTRIES)
 _refuse("DELETE", ENTRIES)
 _refuse("DELETE", SCOPES)
 _refuse("UPDATE", RELEASES)
 _refuse("DELETE", RELEASES)
-_refuse("UPDATE", SCOPES, "NEW.name <> OLD.name OR NEW.budget <> OLD.budget OR NEW.capacity <> OLD.capacity")
+_refuse("UPDATE", SCOPES, _FIXED)
+
+
+def upgrade(connection: Connection, version: int, lanes: Mapping[str, str], terms: str) -> None:
+    """Bring an older layout to this one, within the transaction that found it; entries stay as they are.
+
+    `lanes` holds each scope's sums as they are written from now on, `terms` what those scopes were kept by.
+    """
+    if version < 2:
+        metadata.create_all(connection, tables=[RELEASES])
+    connection.exec_driver_sql(f"ALTER TABLE {SCOPES.name} ADD COLUMN terms TEXT NOT NULL DEFAULT ''")
+    for name, sums in lanes.items():
+        connection.execute(update(SCOPES).where(SCOPES.c.name == name).values(others=sums, terms=terms))
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"ALTER TABLE {ENTRIES.name} DROP CONSTRAINT discreet_known_kind")
+    else:
+        _rebuilt(connection)
+    connection.execute(update(LEDGER).values(version=VERSION))
+
+
+def _rebuilt(connection: Connection) -> None:
+    """Copy the entries of an SQLite file into a table that allows further kinds of them."""
+    old = f"{ENTRIES.name}_of_before"
+    for action in ("update", "delete"):
+        connection.exec_driver_sql(f"DROP TRIGGER {ENTRIES.name}_{action}")
+    connection.exec_driver_sql(f"ALTER TABLE {ENTRIES.name} RENAME TO {old}")
+    metadata.create_all(connection, tables=[ENTRIES])
+    names = ", ".join(column.name for column in ENTRIES.columns)
+    connection.exec_driver_sql(f"INSERT INTO {ENTRIES.name} ({names}) SELECT {names} FROM {old}")  # noqa: S608
+    connection.exec_driver_sql(f"DROP TABLE {old}")
 
 
 def located(where: str | Path) -> URL:

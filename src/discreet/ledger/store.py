@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
-from sqlalchemy import BigInteger, Connection, Engine, bindparam, insert, inspect, select, text, update
+from sqlalchemy import Connection, Engine, Row, bindparam, insert, inspect, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from discreet.ledger.amounts import FULL, Tariff
+from discreet.ledger.amounts import FULL, Remaining, Tariff, rule_for
 from discreet.ledger.schema import (
     ENTRIES,
     LEDGER,
@@ -27,12 +30,15 @@ from discreet.ledger.schema import (
     located,
     metadata,
     refuse_inherited,
+    upgrade,
     write_ahead,
 )
 from discreet.place import other_names
-from discreet.privacy.accounting.filters import Spending
+from discreet.privacy.accounting.filters import SUMS, Spending
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.json import from_json
 from discreet.release.receipt import (
+    BEFORE_RULES,
     GENESIS,
     Entry,
     Head,
@@ -40,10 +46,13 @@ from discreet.release.receipt import (
     LedgerUnavailableError,
     Receipt,
     State,
+    added,
     canonical,
     entry_after,
+    exact,
     sealed,
     unsealed,
+    written,
 )
 from discreet.shown import address
 
@@ -58,26 +67,42 @@ _ONLY_ROW = select(LEDGER).where(LEDGER.c.one == 1)
 _LOCK = _ONLY_ROW.with_for_update()  # on SQLite the transaction began by taking the lock
 _MOVE_HEAD = update(LEDGER).where(LEDGER.c.one == 1).values(entries=bindparam("to"), head=bindparam("last"))
 _FIND = select(ENTRIES).where(ENTRIES.c.kind == bindparam("a_kind"), ENTRIES.c.id == bindparam("an_id"))
-_SAME = (SCOPES.c.name == bindparam("scope")) & (SCOPES.c.budget == bindparam("held"))
-_SPEND = (
+_SCOPE = select(SCOPES).where(SCOPES.c.name == bindparam("scope"))
+_HOLD = (
     update(SCOPES)
-    .where(_SAME, SCOPES.c.spent + bindparam("price", type_=BigInteger) <= SCOPES.c.capacity)
-    .values(spent=SCOPES.c.spent + bindparam("price", type_=BigInteger))
-    .returning(SCOPES.c.spent, SCOPES.c.others)
+    .where(SCOPES.c.name == bindparam("scope"))
+    .values(spent=bindparam("guarded"), others=bindparam("sums"), terms=bindparam("said"))
 )
-_SPEND_OTHERS = update(SCOPES).where(_SAME).values(others=bindparam("sums"))
 _KEPT = select(RELEASES.c.name, RELEASES.c.body).where(RELEASES.c.id == bindparam("an_id"))
-_SPENT = select(SCOPES.c.spent, SCOPES.c.others).where(_SAME)
 
 
 @final
 @dataclass(frozen=True)
 class Scope:
-    """What never changes of a scope."""
+    """A budget under a name, by which rule it is kept, and what it costs to spend of it."""
 
     name: str
-    budget: str  # canonical JSON
-    tariff: Tariff
+    budget: Guarantee
+    rule: str  # "" until the first charge settles it
+    held: str  # the budget as canonical JSON
+
+    @classmethod
+    def of(cls, name: str, held: str, terms: Mapping[str, Any]) -> Scope:
+        return cls(name, from_json(json.loads(held)), str(terms["rule"]), held)
+
+    @cached_property
+    def tariff(self) -> Tariff:
+        return Tariff.of(self.budget, self.rule or SUMS)
+
+    def settled(self, guarantee: Guarantee, target: Guarantee | None) -> Scope:
+        """Return the scope as its first charge settles it."""
+        if self.rule:
+            return self
+        return replace(self, rule=rule_for(self.budget, guarantee, target))
+
+
+class StaleScopeError(Exception):
+    """Another process settled or changed a scope since it was looked up: look it up again."""
 
 
 class DoesNotFitError(Exception):
@@ -100,25 +125,36 @@ class Transaction:
         return found(self.connection, kind, name)
 
     def open_scope(self, scope: Scope) -> None:
-        others = canonical([0] * (scope.tariff.lanes - 1))
-        fresh = {"name": scope.name, "budget": scope.budget, "capacity": FULL, "spent": 0, "others": others}
-        self.connection.execute(insert(SCOPES).values(**fresh))
-        self.append("scope", scope.name, scopes=[scope.name], budget=json.loads(scope.budget))
+        lanes = [Fraction(0)] * scope.tariff.lanes
+        fresh = {"name": scope.name, "budget": scope.held, "capacity": FULL, "spent": 0}
+        said = {"others": canonical(written(lanes)), "terms": canonical({"rule": scope.rule})}
+        self.connection.execute(insert(SCOPES).values(**fresh, **said))
+        budget = json.loads(scope.held)
+        self.append("scope", scope.name, scopes=[scope.name], budget=budget, rule=scope.rule)
 
-    def spend(self, scope: Scope, price: Sequence[int]) -> None:
-        """Add a price to a scope, or raise, which undoes the transaction; a negative price is a refund."""
-        leading, others = scope.tariff.parted(price)
-        same = {"scope": scope.name, "held": scope.budget}
-        row = self.connection.execute(_SPEND, {**same, "price": leading}).one_or_none()
+    def spend(self, scope: Scope, prices: Sequence[Sequence[Fraction]], sign: int = 1) -> int:
+        """Add the first of these prices that fits, or raise, which undoes the transaction; return which."""
+        row = self.connection.execute(_SCOPE, {"scope": scope.name}).one_or_none()
         if row is None:
-            raise DoesNotFitError(scope.name, state_of(self.connection, scope))
-        before = json.loads(row.others)
-        after = [a + b for a, b in zip(before, others, strict=True)]
-        if not scope.tariff.holds(scope.tariff.joined(row.spent, after)):
-            lanes = scope.tariff.joined(row.spent - leading, before)
-            raise DoesNotFitError(scope.name, scope.tariff.spending(lanes))
-        if after != before:
-            self.connection.execute(_SPEND_OTHERS, {**same, "sums": canonical(after)})
+            raise LedgerError(
+                f"scope {scope.name!r} was taken out since it was opened; open the ledger again"
+            )
+        terms = json.loads(row.terms)
+        if row.budget != scope.held or terms["rule"] not in {"", scope.rule}:
+            raise StaleScopeError(scope.name)
+        before = exact(json.loads(row.others)) if terms["rule"] else [Fraction(0)] * scope.tariff.lanes
+        for place, price in enumerate(prices):
+            after = added(before, price, sign)
+            if scope.tariff.holds(after):
+                self._hold(scope, after, {**terms, "rule": scope.rule})
+                return place
+        raise DoesNotFitError(scope.name, scope.tariff.spending(before))
+
+    def _hold(self, scope: Scope, lanes: Sequence[Fraction], terms: Mapping[str, Any]) -> None:
+        """Write the sums; the database itself refuses one above the capacity."""
+        guarded, said = math.ceil(lanes[scope.tariff.guarded]), canonical(terms)
+        values = {"scope": scope.name, "guarded": guarded, "sums": canonical(written(lanes)), "said": said}
+        self.connection.execute(_HOLD, values)
 
     def computed(self, charge: Entry, bodies: Mapping[str, bytes], **more: object) -> None:
         """Keep releases and say that they exist. When that was tells how long the work took: not written."""
@@ -161,7 +197,7 @@ def stored_releases(connection: Connection, name: str) -> dict[str, bytes]:
 
 def all_kept(connection: Connection) -> Iterator[tuple[str, dict[str, bytes]]]:
     """Stream the releases of every charge that has some, a charge at a time."""
-    if connection.execute(select(LEDGER.c.version)).scalar_one() == OLDER:
+    if version_of(connection) == 1:
         return
     for (name,) in connection.execute(select(RELEASES.c.id).distinct()).all():
         found_here = connection.execute(_KEPT, {"an_id": name})
@@ -216,7 +252,7 @@ class Store:
             if not inspect(connection).has_table(LEDGER.name):
                 raise LedgerError(f"{self.name} holds no ledger; give a budget to start one")
             version = connection.execute(select(LEDGER.c.version)).scalar_one()
-        if version not in {OLDER, VERSION}:
+        if version not in {*OLDER, VERSION}:
             raise LedgerError(
                 f"{self.name} is a ledger of format {version} and this discreet reads format {VERSION}; "
                 "open it with the version of discreet that wrote it, or export it there"
@@ -229,9 +265,9 @@ class Store:
         self._check_file()
         with self._guarded(doing), self.engine().begin() as connection:
             row = connection.execute(_LOCK).one()
-            if row.version == OLDER:
-                metadata.create_all(connection, tables=[RELEASES])
-                connection.execute(update(LEDGER).values(version=VERSION))
+            if row.version in OLDER:
+                sums = {state.name: canonical(written(state.lanes)) for state in scope_rows(connection)}
+                upgrade(connection, row.version, sums, canonical(BEFORE_RULES))
             elif row.version != VERSION:
                 raise LedgerError(f"{self.name} became a ledger of format {row.version}; open it again")
             yield Transaction(connection, Head(row.entries, row.head))
@@ -291,30 +327,81 @@ def scope_names(connection: Connection) -> tuple[str, ...]:
     return tuple(connection.execute(select(SCOPES.c.name).order_by(SCOPES.c.name)).scalars())
 
 
+@final
+@dataclass(frozen=True)
+class ScopeRow:
+    """A scope as the database holds it, in whichever format."""
+
+    name: str
+    held: str
+    terms: dict[str, Any]
+    lanes: list[Fraction]
+    full: bool
+    guarded: bool
+
+    @property
+    def scope(self) -> Scope:
+        return Scope.of(self.name, self.held, self.terms)
+
+
+def version_of(connection: Connection) -> int:
+    return int(connection.execute(select(LEDGER.c.version)).scalar_one())
+
+
+def scope_rows(connection: Connection, name: str | None = None) -> list[ScopeRow]:
+    """Read all scopes or one, also from a ledger that no write has brought to this format yet."""
+    old = version_of(connection) in OLDER
+    columns = [c for c in SCOPES.columns if not (old and c.name == "terms")]
+    query = select(*columns).order_by(SCOPES.c.name)
+    found = connection.execute(query if name is None else query.where(SCOPES.c.name == name)).all()
+    return [_older_row(row) if old else _scope_row(row) for row in found]
+
+
+def _scope_row(row: Row[Any]) -> ScopeRow:
+    terms, lanes = json.loads(row.terms), exact(json.loads(row.others))
+    guarded = row.spent == math.ceil(lanes[_tariff(row, terms).guarded])
+    return ScopeRow(row.name, row.budget, terms, lanes, row.capacity == FULL, guarded)
+
+
+def _older_row(row: Row[Any]) -> ScopeRow:
+    """Before there were rules the sum that the database guards stood apart from the others."""
+    guarded, lanes = _tariff(row, BEFORE_RULES).guarded, exact(json.loads(row.others))
+    lanes.insert(guarded, Fraction(row.spent))
+    return ScopeRow(row.name, row.budget, dict(BEFORE_RULES), lanes, row.capacity == FULL, guarded=True)
+
+
+def _tariff(row: Row[Any], terms: Mapping[str, Any]) -> Tariff:
+    return Scope.of(row.name, row.budget, terms).tariff
+
+
 def known_scope(connection: Connection, name: str) -> Scope:
-    budget = connection.execute(select(SCOPES.c.budget).where(SCOPES.c.name == name)).scalar_one_or_none()
-    if budget is None:
+    return _only(connection, name).scope
+
+
+def _only(connection: Connection, name: str) -> ScopeRow:
+    found = scope_rows(connection, name)
+    if not found:
         known = ", ".join(map(repr, scope_names(connection))) or "none"
         raise LedgerError(f"there is no scope {name!r}; there are: {known}; add_scope opens one")
-    return Scope(name, budget, Tariff.of(from_json(json.loads(budget))))
+    return found[0]
 
 
-def state_of(connection: Connection, scope: Scope) -> Spending:
-    """Read what a scope spent."""
-    row = connection.execute(_SPENT, {"scope": scope.name, "held": scope.budget}).one_or_none()
-    if row is None:
-        raise LedgerError(f"scope {scope.name!r} was replaced since it was opened; open the ledger again")
-    return scope.tariff.spending(scope.tariff.joined(row.spent, json.loads(row.others)))
+def left_in(connection: Connection, name: str) -> Remaining:
+    """Read what is left of a scope."""
+    row = _only(connection, name)
+    scope = row.scope
+    state = scope.tariff.spending(row.lanes) if scope.rule else scope.tariff.filter.start()
+    return Remaining(name, state, scope.rule)
 
 
 def scope_states(connection: Connection) -> dict[str, State]:
-    """Read every scope's budget, capacity and sums, for proofs and exports."""
-    states = {}
-    for row in connection.execute(select(SCOPES).order_by(SCOPES.c.name)).all():
-        tariff = Tariff.of(from_json(json.loads(row.budget)))
-        lanes = list(tariff.joined(row.spent, json.loads(row.others)))
-        states[row.name] = State(row.budget, lanes, row.capacity == FULL, tariff.holds(lanes))
-    return states
+    """Read every scope's budget, terms and sums, for proofs and exports."""
+    return {
+        row.name: State(
+            row.held, row.lanes, row.terms, row.full, row.guarded, row.scope.tariff.holds(row.lanes)
+        )
+        for row in scope_rows(connection)
+    }
 
 
 def head_of(connection: Connection) -> Head:

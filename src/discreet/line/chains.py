@@ -242,7 +242,7 @@ def paid(
 ) -> Receipt:
     """Charge the whole length, or refuse and say how many steps would fit."""
     try:
-        return pay(ledger, (unit_promise(plan, statistic),), scope=scope, charge_id=charge_id, note=note)
+        return pay(ledger, unit_promise(plan, statistic), scope=scope, charge_id=charge_id, note=note)
     except Overspent as refused:
         fits = plan.longest(_fitting(ledger, statistic, scope))
         message = f"{plan.steps} steps of {plan.chains} chains do not fit the budget: {_instead(plan, fits)}"

@@ -77,7 +77,7 @@ def release_observations(
     bits = source or SYSTEM
     asked = {"column": column, "profile": profile, "unknown": unknown, "seeded": bits.seeded}
     form = numbers({**asked, **_described(mechanism)})
-    receipt = pay(ledger, (promise,), scope=scope, charge_id=charge_name(observations))
+    receipt = pay(ledger, promise, scope=scope, charge_id=charge_name(observations))
 
     def draw(found: dict[str, NDArray[Any]]) -> NDArray[np.uint32]:
         values = np.maximum(_places(found[column], graph.labels), 0)

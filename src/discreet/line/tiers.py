@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from discreet.families.family import Family
 from discreet.line.after_charge import release_once
 from discreet.line.calibrate import promise_for_unit
-from discreet.line.charge import pay
+from discreet.line.charge import Book, opened, pay
 from discreet.line.facts import parameters, release_facts
 from discreet.line.forms import SALT, several_releases
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.tiered_statistics import TieredStatistics
+from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.asked import promises
 from discreet.privacy.group_privacy import per_row
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
 from discreet.privacy.words import in_words
@@ -24,16 +26,16 @@ from discreet.statistics import bounded
 from discreet.statistics.exact_value import PrivateValue
 from discreet.tables.table import Table
 
-if TYPE_CHECKING:
-    from discreet.ledger import Ledger
-
 
 def privatise_tiers(
     table: Table,
     model: Family,
     *,
-    targets: Mapping[str, Guarantee],
-    ledger: Ledger,
+    targets: Mapping[str, Guarantee] | None = None,
+    epsilon: Mapping[str, Exact] | None = None,
+    delta: Exact | None = None,
+    relation: Relation | str | None = None,
+    ledger: Book,
     scope: str | Sequence[str] | None = None,
     source: Source | None = None,
     charge_id: str | None = None,
@@ -43,40 +45,42 @@ def privatise_tiers(
 
     Everything that all audiences hold together is the innermost tier and further noise that knows nothing of
     the data [BBGG19 §5], so the charge is the innermost one's, and each release carries its own promise.
-    Audiences with one target get one and the same value. Refusals and `charge_id` are those of `privatise`.
+    Audiences with one target get one and the same value. An audience's target is given as such, or as its ε
+    with a common δ; ledger, refusals and `charge_id` are those of `privatise`.
     """
-    relation = _one_relation(model, targets)
-    statistic = bounded(table, model, relation)
-    each = {name: per_row(target, statistic.rows_per_unit) for name, target in targets.items()}
+    wanted = promises(targets, epsilon, delta, relation)
+    statistic = bounded(table, model, _one_relation(model, wanted))
+    each = {name: per_row(target, statistic.rows_per_unit) for name, target in wanted.items()}
     ready = TieredStatistics.calibrate(
         cast("Family", statistic.model), n=statistic.n, targets=list(each.values())
     )
     tier = {name: ready.tier_of(target) for name, target in each.items()}
     own = {
-        name: promise_for_unit(ready.tiers[k], statistic.rows_per_unit, targets[name])
+        name: promise_for_unit(ready.tiers[k], statistic.rows_per_unit, wanted[name])
         for name, k in tier.items()
     }
     innermost = min(tier, key=tier.__getitem__)
-    promises = (own[innermost], targets[innermost])
     paid = _paid_for(innermost, own[innermost])
     form = several_releases(
         {
             name: {
-                **release_facts(statistic, ready.tiers[k], own[name], targets[name], source),
+                **release_facts(statistic, ready.tiers[k], own[name], wanted[name], source),
                 "parameters": _parameters(ready, tier, name),
                 "theorem": f"{ready.tiers[k].theorem}; {ready.theorem}; {paid}",
             }
             for name, k in tier.items()
         }
     )
-    receipt = pay(ledger, promises, scope=scope, charge_id=charge_id, note=note)
 
     def draw(counted: PrivateValue) -> dict[str, NoisyStatistic]:
         count = counted.n if statistic.relation is ADD_REMOVE else None
         values = ready.release(counted.values, source, count=count)
         return {name: values[k] for name, k in tier.items()}
 
-    return release_once(ledger, receipt, statistic.read, draw, form)
+    with opened(ledger) as book:
+        own_promise, asked = own[innermost], wanted[innermost]
+        receipt = pay(book, own_promise, asked, scope=scope, charge_id=charge_id, note=note)
+        return release_once(book, receipt, statistic.read, draw, form)
 
 
 def _one_relation(model: Family, targets: Mapping[str, Guarantee]) -> Relation:

@@ -15,6 +15,7 @@ from discreet.privacy.kinds import ApproxDP, GaussianDP
 from discreet.sampling.noise import LARGEST_SCALE
 
 WIDEST = 2.0**400  # noise beyond this is no release
+HAIR = 2.0**-10  # of the noise, that ε at δ = 0 is worth
 WIDEST_DISCRETE = float(LARGEST_SCALE)  # integer noise must fit 64 bits
 
 
@@ -35,7 +36,26 @@ def least_noise(
     met = found[1]
     while met > 2.0**-400 and meets(met / 2):
         met /= 2
-    return bisect(meets, met / 2, met, doubles)
+    return _without_delta(guarantee, target, bisect(meets, met / 2, met, doubles), widest)
+
+
+def _without_delta(
+    guarantee: Callable[[float], Guarantee], target: Guarantee, least: float, widest: float
+) -> float:
+    """Spend no δ where it buys next to nothing: keep the target's ε itself if that takes a hair more noise.
+
+    A pure promise of 0.25000018 meets (0.25, 1e-7) too, and would not fit a quarter of an ε of 1.
+    """
+    if not isinstance(target, ApproxDP):
+        return least
+    pure, most = target.pure_part, min(least * (1 + HAIR), widest)
+
+    def keeps(s: float) -> bool:
+        return guarantee(s) <= pure
+
+    if keeps(least) or not keeps(most):
+        return least
+    return bisect(keeps, least, most, doubles)
 
 
 def largest_budget(

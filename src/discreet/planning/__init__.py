@@ -24,7 +24,9 @@ from discreet.planning.ranked import TRUSTED, Compared, Refusal, rank, tried
 from discreet.planning.simulated_data import cases
 from discreet.planning.split import Question, optimal_weights, split, zcdp_within
 from discreet.privacy.arithmetic.ball import Exact
-from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
+from discreet.privacy.asked import promise
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
+from discreet.privacy.odds import delta_caution
 
 if TYPE_CHECKING:
     from discreet.planning.counts.plan import CountPlan
@@ -75,7 +77,10 @@ class Plan(Compared[Family, Prediction]):
                 f"without privacy they would cover {plain:.0%}: the public bounds clip much of what the "
                 "prior imagines; widen them, or say with truth= or public_sample= what to expect"
             )
-        return tuple(said)
+        public = None if self.target.relation is ADD_REMOVE else self.n
+        made = (row.mechanism for row in self.rows if row.mechanism is not None)
+        told = [delta_caution(one.guarantee, self.target, public) for one in made]
+        return (*said, *{words: None for words in told if words})
 
     def table(self) -> str:
         """Aligned text."""
@@ -91,18 +96,32 @@ class Plan(Compared[Family, Prediction]):
 
 
 @overload
-def plan(model: Family, n: int, target: Guarantee, **options: Any) -> Plan: ...  # noqa: ANN401
+def plan(model: Family, n: int, target: Guarantee | None = None, **options: Any) -> Plan: ...  # noqa: ANN401
 @overload
-def plan(model: GeneralizedLinear, n: int, target: Guarantee, **options: Any) -> RegressionPlan: ...  # noqa: ANN401
+def plan(
+    model: GeneralizedLinear,
+    n: int,
+    target: Guarantee | None = None,
+    **options: Any,  # noqa: ANN401
+) -> RegressionPlan: ...
 @overload
-def plan(model: CountModel, n: int, target: Guarantee, **options: Any) -> CountPlan: ...  # noqa: ANN401
-def plan(model: Any, n: int, target: Guarantee, **options: Any) -> Any:
+def plan(model: CountModel, n: int, target: Guarantee | None = None, **options: Any) -> CountPlan: ...  # noqa: ANN401
+def plan(
+    model: Any,
+    n: int,
+    target: Guarantee | None = None,
+    *,
+    epsilon: Exact | None = None,
+    delta: Exact | None = None,
+    relation: Relation | str | None = None,
+    **options: Any,
+) -> Any:
     """Predict every mechanism at the target, over imagined data; reads nothing and spends nothing.
 
-    Options are those of `plan_family`; of a regression those of regression.plan_regression, and of a model of
-    counts those of counts.plan_counts.
+    The target is given as such, or as epsilon=, delta=. Options are those of `plan_family`; of a regression
+    those of regression.plan_regression, and of a model of counts those of counts.plan_counts.
     """
-    return row_of(model).load("planner")(model, n, target, **options)
+    return row_of(model).load("planner")(model, n, promise(target, epsilon, delta, relation), **options)
 
 
 def plan_family(

@@ -12,7 +12,7 @@ from discreet.families.family import Family
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning.predicted_release import mean_moved
 from discreet.planning.simulated_data import cases
-from discreet.privacy.accounting.filters import OrderMeter, filter_for
+from discreet.privacy.accounting.filters import BY_ORDERS, OrderMeter, filter_for
 from discreet.privacy.arithmetic.ball import Exact, round_down
 from discreet.privacy.arithmetic.curves import Points, downward
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, Unreachable
@@ -37,8 +37,8 @@ Questions = int | Sequence[str] | Mapping[str, Question]
 def split(budget: Guarantee, questions: Questions, weights: Weights | None = None) -> dict[str, Guarantee]:
     """Parts of the budget's own kind, evenly or in proportion to the weights; exact, and verified to fit.
 
-    Shares are of Σε and Σδ, Σρ, Σμ² or ΣD_α. An ApproxDP budget keeps half of its δ for its Rényi orders
-    [privacy.filters], so its parts share the other half; `zcdp_within` uses those orders.
+    Shares are of Σε and Σδ, Σρ, Σμ² or ΣD_α; those of an ApproxDP budget are for a scope that is kept by sums
+    (the default). `zcdp_within` is for one that is kept by Rényi orders.
     """
     names = _names(questions)
     shares = _shares(names, weights)
@@ -90,7 +90,7 @@ def _part_pure_dp(budget: PureDP, share: Fraction) -> Guarantee:
 
 @part.register(ApproxDP)
 def _part_approx_dp(budget: ApproxDP, share: Fraction) -> Guarantee:
-    loss, slack = Fraction(budget.loss) * share, Fraction(budget.slack) / 2 * share
+    loss, slack = Fraction(budget.loss) * share, Fraction(budget.slack) * share
     return ApproxDP(loss, slack, relation=budget.relation)
 
 
@@ -115,15 +115,16 @@ def _part_renyi_dp(budget: RenyiDP, share: Fraction) -> Guarantee:
 
 
 def zcdp_within(budget: ApproxDP) -> ZeroCDP:
-    """Largest ρ-zCDP that an (ε, δ) budget admits at one of its Rényi orders: max over α of capacity(α)/α.
+    """Largest ρ-zCDP that an (ε, δ) budget kept by orders admits at one of them: max over α of capacity(α)/α.
 
     Worth more than Σε when Gaussian noise answers many questions: split(zcdp_within(budget), …) fits it.
     """
-    orders = [m for m in filter_for(budget).meters if isinstance(m, OrderMeter)]
+    held = filter_for(budget, BY_ORDERS)
+    orders = [m for m in held.meters if isinstance(m, OrderMeter)]
     rho = max((downward(m.capacity / Fraction(m.order)) for m in orders), default=0.0)
     for bits in (50, 40, 30):  # the meter rounds ρα up: leave it room
         found = round_down(rho, bits)
-        if found > 0 and filter_for(budget).admits(ZeroCDP(found, relation=budget.relation)):
+        if found > 0 and held.admits(ZeroCDP(found, relation=budget.relation)):
             return ZeroCDP(found, relation=budget.relation)
     raise Unreachable(f"no zCDP promise fits {budget}; a larger δ would leave room for one")
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from discreet.privacy.accounting.conversions import above
 from discreet.privacy.arithmetic.ball import Exact, ball
 from discreet.privacy.guarantee import Guarantee, positive, probability
+from discreet.privacy.words import number
 
 # Shares of the failure probability at which ε(δ) is asked; each gives a valid bound, the least is taken.
 SHARES = (
@@ -49,4 +50,23 @@ def sure_after(prior: Exact, loss: float) -> float:
         1.0
         if loss == math.inf
         else min(1.0, above(lambda: ball(p) / (ball(p) + ball(1 - p) / ball(loss).exp())))
+    )
+
+
+def delta_caution(promised: Guarantee, target: Guarantee, n: int | None) -> str | None:
+    """Say where δ is so large that publishing a record chosen at random would keep the promise too.
+
+    δ is what the target allows and the promise uses; n is public. At δ = 1/n one whole record of n leaves.
+    """
+    delta = target.disclosure()[0]
+    if not n or not delta or promised.epsilon(0) < math.inf or 10 * n * Fraction(delta) <= 1:
+        return None
+    if n * Fraction(delta) >= 1:
+        return (
+            f"δ = {number(delta)} is not below 1/n = {1 / n:.3g}: publishing one whole record, chosen at "
+            "random, would keep such a promise; ask for a δ far below 1/n"
+        )
+    return (
+        f"δ = {number(delta)} is above 1/(10 n) = {0.1 / n:.3g}: publishing a whole record chosen at random, "
+        "more than one time in ten, would keep such a promise; ask for a δ far below 1/n"
     )

@@ -15,6 +15,7 @@ from discreet.privacy.guarantee import SUBSTITUTE, Guarantee
 from discreet.privacy.kinds import RenyiDP
 
 UP, DOWN = ROUND_CEILING, ROUND_FLOOR  # what is promised, and what still fits
+LONG = 24  # of a ratio that somebody is to type
 DIGITS, SHORT = 6, 12  # digits of a number that is rounded, and of one that is shown whole
 HUGE = 10**300  # beyond, division into a double may overflow
 
@@ -33,7 +34,10 @@ def number(value: float | Fraction, rounding: str = UP) -> str:
         return "inf"
     exact = Fraction(value)
     near = exact.numerator / exact.denominator if exact < HUGE else math.inf
-    if near == exact and _digits(Decimal(repr(near))) <= SHORT:  # a double, by the name that Python gives it
+    same = near < math.inf and exact in {Fraction(near), Fraction(repr(near))}
+    if (
+        same and _digits(Decimal(repr(near))) <= SHORT
+    ):  # a double or its decimal, by the name that Python gives it
         return repr(near)
     try:
         return _decimal(exact, Context(prec=SHORT, traps=[Inexact]))
@@ -42,6 +46,15 @@ def number(value: float | Fraction, rounding: str = UP) -> str:
     if len(ratio) <= SHORT:
         return ratio
     return _decimal(exact, Context(prec=DIGITS, rounding=rounding))
+
+
+def ratio(value: float | Fraction) -> str:
+    """Write a number exactly where that is short, as 0.1 or 1/3000000, else at 15 digits, rounded down."""
+    shown = number(value, DOWN)
+    if Fraction(shown) == Fraction(value):
+        return shown
+    whole = str(Fraction(value))
+    return whole if len(whole) <= LONG else _decimal(Fraction(value), Context(prec=15, rounding=DOWN))
 
 
 def _digits(shown: Decimal) -> int:

@@ -16,7 +16,7 @@ from discreet.posteriors.labels import UNKNOWN
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.privacy.json import to_json
-from discreet.privacy.odds import loss_bound, sure_after
+from discreet.privacy.odds import delta_caution, loss_bound, sure_after
 from discreet.privacy.words import in_words
 from discreet.release.certificate_text import certificate_text
 from discreet.release.json import model_to_json
@@ -78,6 +78,7 @@ def certificate(release: Release) -> Json:
         "format": FORMAT,
         "private": not release.seeded,
         "warnings": [SEEDED] if release.seeded else [],
+        "cautions": cautions(release),
         "protected": _protected(release),
         "promised": _promised(release),
         "assumed_public": _assumed(release),
@@ -104,6 +105,12 @@ def certificate(release: Release) -> Json:
         "created": release.created,
         "release": {"sha256": hashlib.sha256(release.body).hexdigest()},
     }
+
+
+def cautions(release: Release) -> list[str]:
+    """Say what is promised and may still be less than it seems."""
+    said = delta_caution(release.guarantee, release.target, release.n)
+    return [] if said is None else [said]
 
 
 # ── parts ───────────────────────────────────────────────────────────────────────────────────────────

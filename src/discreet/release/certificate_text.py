@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from discreet.privacy.json import from_json
 from discreet.privacy.words import knob, upward
 from discreet.shown import visible
 
@@ -25,6 +26,7 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
         "What is promised": [
             *dict.fromkeys((promised["guarantee_words"], f"at least the target: {promised['target_words']}")),
             *_promises(promised),
+            *(f"caution: {words}" for words in certificate.get("cautions", ())),
         ],
         "What that means for you": [row["words"] for row in promised["odds"]],
         "What was assumed to be public": certificate["assumed_public"],
@@ -55,12 +57,29 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
     return "\n".join([*head, *(_section(title, lines) for title, lines in sections.items())])
 
 
+def losses(promised: Mapping[str, Any]) -> list[tuple[float, float]]:
+    """Return every (δ, ε) that is promised: at the δ that was asked for first, then pure, then the others.
+
+    ε at δ = 0 may be a hair above the ε of a target with δ > 0, and read first it would look like a breach.
+    """
+    rows = [(row["delta"], row["epsilon"]) for row in promised["epsilon_at_delta"]]
+    found = [(delta, loss) for delta, loss in [(0.0, promised["pure_epsilon"]), *rows] if loss is not None]
+    asked = asked_delta(promised)
+    return sorted(found, key=lambda row: row[0] != asked)
+
+
+def asked_delta(promised: Mapping[str, Any]) -> float:
+    """Return the δ of the target."""
+    return float(from_json(promised["target"]).disclosure()[0])
+
+
+def loss_words(delta: float, loss: float) -> str:
+    pure = " (pure differential privacy)" if not delta else ""
+    return f"ε = {upward(loss)} at δ = {delta:g}{pure}"
+
+
 def _promises(promised: Mapping[str, Any]) -> Iterable[str]:
-    if promised["pure_epsilon"] is not None:
-        yield f"ε = {upward(promised['pure_epsilon'])} at δ = 0 (pure differential privacy)"
-    for row in promised["epsilon_at_delta"]:
-        if row["epsilon"] is not None:
-            yield f"ε = {upward(row['epsilon'])} at δ = {row['delta']:g}"
+    yield from (loss_words(delta, loss) for delta, loss in losses(promised))
     for row in promised["renyi"]:
         if row["epsilon"] is not None:
             yield f"Rényi divergence of order {row['order']:g} at most {upward(row['epsilon'])}"

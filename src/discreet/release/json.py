@@ -321,6 +321,6 @@ def release_arguments(data: Mapping[str, Any], model: Model | None = None) -> Js
         "target": from_json(data["target"]),
         "columns": tuple(data["columns"]),
         "schema_text": canonical(data["schema"]),
-        "receipt": Receipt(**{**data["receipt"], "scopes": tuple(data["receipt"]["scopes"])}),
+        "receipt": Receipt.from_json(data["receipt"]),
     }
     return {**{name: data[name] for name in data if name not in {*rebuilt, "schema"}}, **rebuilt}

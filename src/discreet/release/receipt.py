@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import zip_longest
+from fractions import Fraction
 from typing import Any, Protocol, final
 
 GENESIS = "0" * 64
+WIDEST = 256  # bits of a sum's denominator; beyond, the sum is rounded up to a whole unit
 
 
 class LedgerError(Exception):
@@ -28,6 +29,31 @@ class TamperedError(LedgerError):
 def canonical(value: object) -> str:
     """One text for one value: sorted keys, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+Lane = int | str  # units that a meter holds: a whole number, or "p/q"
+
+
+def exact(lanes: Sequence[Lane]) -> list[Fraction]:
+    """Read what is written of the meters of a scope."""
+    return [Fraction(lane) for lane in lanes]
+
+
+def written(lanes: Iterable[Fraction]) -> list[Lane]:
+    """Write sums exactly: whole numbers as such."""
+    return [lane.numerator if lane.denominator == 1 else str(lane) for lane in lanes]
+
+
+def added(sums: Sequence[Fraction], price: Sequence[Fraction], sign: int = 1) -> list[Fraction]:
+    """Add a price to each meter: exactly, and never below; a meter that is missing holds nothing yet."""
+    width = max(len(sums), len(price))
+    padded = ([*lanes, *[Fraction(0)] * (width - len(lanes))] for lanes in (sums, price))
+    return [_bounded(a + sign * b) for a, b in zip(*padded, strict=True)]
+
+
+def _bounded(total: Fraction) -> Fraction:
+    """Keep every sum small enough to be written: equal shares stay exact, odd ones go up to a unit."""
+    return total if total.denominator.bit_length() <= WIDEST else Fraction(math.ceil(total))
 
 
 def link(previous: str, position: int, body: str) -> str:
@@ -78,25 +104,43 @@ class Receipt:
     hash: str
     replay: bool = False
     computed: bool = False
+    target: dict[str, Any] | None = (
+        None  # what was asked for, where that is another promise than the guarantee
+    )
+    by_target: tuple[str, ...] = ()  # the scopes in which the target was charged, because it costs less there
+    rules: dict[str, str] = field(default_factory=dict)  # how each (ε, δ) scope is kept: sums or orders
+    about: dict[str, Any] = field(default_factory=dict)  # who, what, on which data: as declared
 
     @classmethod
     def of(cls, entry: Entry, *, replay: bool = False, computed: bool = False) -> Receipt:
         content = entry.content
+        known = {name: content[name] for name in ("guarantee", "note", "at")}
+        more = {name: content[name] for name in ("target", "rules", "about") if name in content}
         return cls(
             id=entry.id,
             scopes=tuple(content["scopes"]),
-            guarantee=content["guarantee"],
-            note=content["note"],
-            at=content["at"],
             position=entry.position,
             previous=entry.previous,
             hash=entry.hash,
             replay=replay,
             computed=computed,
+            by_target=tuple(content.get("by_target", ())),
+            **known,
+            **more,
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "scopes": list(self.scopes)}
+        """Write it; what older versions did not know is left out where it is empty, so that bytes agree."""
+        said = {**asdict(self), "scopes": list(self.scopes), "by_target": list(self.by_target)}
+        return {name: value for name, value in said.items() if name not in _LATER or value}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Receipt:
+        tuples = {name: tuple(data[name]) for name in ("scopes", "by_target") if name in data}
+        return cls(**{**data, **tuples})
+
+
+_LATER = {"target", "by_target", "rules", "about"}
 
 
 class Claim(Protocol):
@@ -116,7 +160,11 @@ def refuse_forged(receipt: Receipt, charged: Receipt | None) -> None:
             f"the ledger has no charge {receipt.id!r}: it is older than the release, or another one"
         )
     said, held = receipt.to_json(), charged.to_json()
-    wrong = [name for name in held if name not in {"computed", "replay"} and said[name] != held[name]]
+    wrong = [
+        name
+        for name in sorted({*held, *said})
+        if name not in {"computed", "replay"} and said.get(name) != held.get(name)
+    ]
     if wrong or (receipt.computed and not charged.computed):
         raise TamperedError(
             f"the ledger holds another charge {receipt.id!r} than this receipt: "
@@ -155,12 +203,26 @@ class Head:
 @final
 @dataclass(frozen=True)
 class State:
-    """A scope as it stands: its budget as JSON, and its sums."""
+    """A scope as it stands: its budget as JSON, its sums, its terms."""
 
     budget: str
-    lanes: list[int]
+    lanes: list[Fraction]
+    terms: dict[str, Any]
     full: bool  # the capacity is the one that every budget has
+    guarded: bool  # what the database holds below it is the sum that it should
     held: bool  # the budget's promise survives the sums
+
+
+BEFORE_RULES = {"rule": "orders"}  # the terms of scopes that were opened before there was a choice
+
+
+def terms_after(terms: Mapping[str, Any], content: Mapping[str, Any], scope: str) -> dict[str, Any]:
+    """Return a scope's terms after an entry: its rule is settled once."""
+    kind = content["kind"]
+    if kind == "scope":
+        return {"rule": content["rule"]} if "rule" in content else dict(BEFORE_RULES)
+    rule = content.get("rules", {}).get(scope)
+    return {**terms, "rule": rule} if rule and not terms["rule"] else dict(terms)
 
 
 def sealed(bodies: Mapping[str, bytes]) -> dict[str, str]:
@@ -176,6 +238,39 @@ def unsealed(computed: Entry | None, bodies: dict[str, bytes]) -> dict[str, byte
     return bodies
 
 
+@final
+@dataclass
+class SoFar:
+    """What the entries so far say of every scope, charge and release."""
+
+    head: Head = field(default_factory=lambda: Head(0, GENESIS))
+    budgets: dict[str, str] = field(default_factory=dict)
+    terms: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sums: dict[str, list[Fraction]] = field(default_factory=dict)
+    amounts: dict[str, dict[str, list[Lane]]] = field(default_factory=dict)
+    computed: dict[str, Entry] = field(default_factory=dict)
+
+    def step(self, entry: Entry) -> None:
+        """Take the next entry, whose hash must follow from the one before."""
+        _check_link(entry, self.head)
+        content = entry.content
+        if entry.kind == "scope":
+            self.budgets[entry.id] = canonical(content["budget"])
+        if entry.kind == "charge":
+            self.amounts[entry.id] = content["amounts"]
+        if content.get("releases"):
+            self.computed[entry.id] = entry
+        for scope in content["scopes"]:
+            self.terms[scope] = terms_after(self.terms.get(scope, {"rule": ""}), content, scope)
+        self._add(entry)
+        self.head = Head(entry.position, entry.hash)
+
+    def _add(self, entry: Entry) -> None:
+        sign = {"charge": 1, "refund": -1}.get(entry.kind, 0)
+        for scope, price in self.amounts.get(entry.id, {}).items() if sign else ():
+            self.sums[scope] = added(self.sums.get(scope, []), exact(price), sign)
+
+
 def checked(
     entries: Iterable[Entry],
     head: Head,
@@ -183,33 +278,18 @@ def checked(
     kept: Iterable[tuple[str, dict[str, bytes]]],
 ) -> Head:
     """Walk the chain: every link, the head, budgets, sums and releases; raise at the first that is off."""
-    walked = Head(0, GENESIS)
-    opened: dict[str, str] = {}
-    sums: dict[str, list[int]] = defaultdict(list)
-    amounts: dict[str, Mapping[str, list[int]]] = defaultdict(dict)
-    computed: dict[str, Entry] = {}
+    walk = SoFar()
     for entry in entries:
-        _check_link(entry, walked)
-        content = entry.content
-        if entry.kind == "scope":
-            opened[entry.id] = canonical(content["budget"])
-        if entry.kind == "charge":
-            amounts[entry.id] = content["amounts"]
-        if content.get("releases"):
-            computed[entry.id] = entry
-        sign = {"charge": 1, "refund": -1}.get(entry.kind, 0)
-        for scope, price in amounts[entry.id].items() if sign else ():
-            sums[scope] = [a + sign * b for a, b in zip_longest(sums[scope], price, fillvalue=0)]
-        walked = Head(entry.position, entry.hash)
-    if walked != head:
+        walk.step(entry)
+    if walk.head != head:
         raise TamperedError(
-            f"the chain ends at entry {walked.entries} and the ledger says {head.entries}: "
+            f"the chain ends at entry {walk.head.entries} and the ledger says {head.entries}: "
             "entries were cut off, added or changed"
         )
-    _check_scopes(scopes, opened, sums)
+    _check_scopes(scopes, walk)
     for name, bodies in kept:
-        unsealed(computed.pop(name, None), bodies)
-    for lost in computed.values():
+        unsealed(walk.computed.pop(name, None), bodies)
+    for lost in walk.computed.values():
         unsealed(lost, {})
     return head
 
@@ -226,17 +306,17 @@ def _check_link(entry: Entry, before: Head) -> None:
         raise TamperedError(f"entry {entry.position} was changed: its index does not match its content")
 
 
-def _check_scopes(
-    scopes: Mapping[str, State], opened: Mapping[str, str], sums: Mapping[str, list[int]]
-) -> None:
-    if set(scopes) != set(opened):
+def _check_scopes(scopes: Mapping[str, State], walk: SoFar) -> None:
+    if set(scopes) != set(walk.budgets):
         raise TamperedError("scopes were added or taken out by hand")
     for name, state in scopes.items():
-        if state.budget != opened[name]:
+        if state.budget != walk.budgets[name]:
             raise TamperedError(f"the budget of scope {name!r} was changed")
+        if state.terms != walk.terms[name]:
+            raise TamperedError(f"the terms of scope {name!r} were changed")
         if not state.full:
             raise TamperedError(f"the capacity of scope {name!r} was changed")
-        if any(a != b for a, b in zip_longest(state.lanes, sums[name], fillvalue=0)):
+        if not state.guarded or any(added(state.lanes, walk.sums.get(name, []), sign=-1)):
             raise TamperedError(f"what scope {name!r} spent is not the sum of its charges")
         if not state.held:
             raise TamperedError(f"the charges of scope {name!r} are more than its budget holds")

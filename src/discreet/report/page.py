@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from discreet.catalogue import row_of
+from discreet.release.certificate_text import losses
 from discreet.report import promises
 from discreet.report.ledger_view import LedgerView
 from discreet.report.markup import Html, element, facts, joined
@@ -69,7 +70,7 @@ def _header(title: str, headline: str, said: Mapping[str, Any], release: Release
     count = said["protected"]["number_of_records"]
     cards = facts(
         [
-            *_epsilon(said["promised"], float(release.target.disclosure()[0])),
+            *_epsilon(said["promised"]),
             (
                 f"sure of you, from {100 * first['before']:g} % to at most",
                 share_upward(first["after_at_most"]),
@@ -92,15 +93,10 @@ def _header(title: str, headline: str, said: Mapping[str, Any], release: Release
     )
 
 
-def _epsilon(promised: Mapping[str, Any], delta: float) -> Iterable[tuple[str, str]]:
-    """ε at the target's δ, else at the smallest for which one is promised; pure where it is pure."""
-    if promised["pure_epsilon"] is not None:
-        yield "ε, pure", certified(promised["pure_epsilon"])
-        return
-    rows = [row for row in promised["epsilon_at_delta"] if row["epsilon"] is not None]
-    chosen = [row for row in rows if row["delta"] == delta] or rows[-1:]
-    for row in chosen:
-        yield powers(f"ε at δ = {row['delta']:g}"), certified(row["epsilon"])
+def _epsilon(promised: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """ε at the δ that was asked for, else the first that is promised."""
+    for delta, loss in losses(promised)[:1]:
+        yield (powers(f"ε at δ = {delta:g}") if delta else "ε, pure"), certified(loss)
 
 
 def _document(title: str, body: Html) -> str:

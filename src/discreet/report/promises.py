@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.privacy.json import from_json
 from discreet.privacy.words import in_words, knob
+from discreet.release.certificate_text import losses
 from discreet.report.drawn.curve import privacy_curve
 from discreet.report.drawn.svg import box, responsive
 from discreet.report.ledger_view import LedgerView, ScopeView
-from discreet.report.markup import Html, element, facts, joined, listed, paragraphs, table
+from discreet.report.markup import Html, cautions, element, facts, joined, listed, paragraphs, table
 from discreet.report.numbers import certified, powers, share_upward
 
 if TYPE_CHECKING:
@@ -48,11 +49,8 @@ def _promises(promised: Mapping[str, Any]) -> Html:
 
 
 def _notions(promised: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    if promised["pure_epsilon"] is not None:
-        yield "ε at δ = 0 (pure)", certified(promised["pure_epsilon"])
-    for row in promised["epsilon_at_delta"]:
-        if row["epsilon"] is not None:
-            yield powers(f"ε at δ = {row['delta']:g}"), certified(row["epsilon"])
+    for delta, loss in losses(promised):
+        yield powers(f"ε at δ = {delta:g}") + ("" if delta else " (pure)"), certified(loss)
     for row in promised["renyi"]:
         if row["epsilon"] is not None:
             yield f"Rényi divergence of order {row['order']:g}", certified(row["epsilon"])
@@ -130,7 +128,7 @@ def certificate(said: Mapping[str, Any]) -> Html:
     attacks = f"attacked by the audits: {', '.join(checked['audit']) or 'none of this pairing'}"
     parts = {
         "What is protected": paragraphs(sentence(said["protected"]["meaning"])),
-        "What is promised": listed(map(sentence, promises)),
+        "What is promised": joined([listed(map(sentence, promises)), cautions(*said.get("cautions", ()))]),
         "What that means for you": joined([paragraphs(*_once(promised["odds"])), odds_table(said)]),
         "What was assumed to be public": listed(map(sentence, said["assumed_public"])),
         "How it was made": facts([("mechanism", made["name"]), ("proof", made["theorem"]), *_knobs(made)]),

@@ -27,4 +27,4 @@ def read_as(release: Release) -> str:
 
 def cautions(release: Release) -> list[str]:
     """Repeat where intervals are not to be trusted, and what is allowed but may surprise."""
-    return list(release.posterior.cautions)
+    return [*release.certificate()["cautions"], *release.posterior.cautions]

@@ -17,6 +17,7 @@ from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.posteriors.drawn import DrawnPosterior
 from discreet.posteriors.read import DRAWN
 from discreet.privacy.words import in_words, upward
+from discreet.release.certificate_text import asked_delta, losses
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
@@ -83,9 +84,10 @@ def _ends(interval: list[float | None]) -> str:
 def promises(release: Release) -> list[str]:
     """Say what is promised: in the words of the target, and of the certificate."""
     said = release.certificate()["promised"]
-    pure = [] if said["pure_epsilon"] is None else [{"delta": 0.0, "epsilon": said["pure_epsilon"]}]
-    rows = pure or [row for row in said["epsilon_at_delta"] if row["epsilon"] is not None]
-    numbers = [f"ε = {upward(row['epsilon'])} at δ = {row['delta']:g}" for row in rows]
+    first = asked_delta(said)
+    numbers = [
+        f"ε = {upward(loss)} at δ = {delta:g}" for delta, loss in losses(said) if delta in {0.0, first}
+    ] or [f"ε = {upward(loss)} at δ = {delta:g}" for delta, loss in losses(said)]
     return [
         f"target   {in_words(release.target)}, {release.relation.name}",
         f"promised {'; '.join(numbers) or reworded(said['guarantee_words'])}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -85,6 +86,25 @@ def promise(words: str, neighbours: str | Relation = "substitute") -> Guarantee:
         raise ValueError(f"a promise is written {' or '.join(KINDS.values())}; got {words!r}")
     near = relation(neighbours) if isinstance(neighbours, str) else neighbours
     return make(*(number(part, words) for part in parts), relation=near)
+
+
+def typed(given: Guarantee) -> str:
+    """Write a promise as `promise` reads it: exactly where that is short, else rounded down."""
+    from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, ZeroCDP  # noqa: PLC0415
+    from discreet.privacy.words import DOWN, in_words, ratio  # noqa: PLC0415
+
+    if isinstance(given, PureDP):
+        return f"pure:{ratio(given.loss)}"
+    if isinstance(given, ApproxDP):
+        return f"approx:{ratio(given.loss)},{ratio(given.slack)}"
+    if isinstance(given, ZeroCDP):
+        return f"zcdp:{ratio(given.rho)}"
+    if isinstance(given, GaussianDP):
+        square = Fraction(given.mu_squared)
+        root = Fraction(math.isqrt(square.numerator * 4**80 // square.denominator), 2**80)  # at or below μ
+        whole = Fraction(given.mu)
+        return f"gdp:{ratio(whole if whole**2 == square else root)}"
+    return in_words(given, DOWN)
 
 
 def number(word: str, whole: str) -> Fraction:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from discreet.catalogue import FAMILY, ROWS, names
-from discreet.cli.typed.arguments import assignments, derivations, names_own_columns, one_of
+from discreet.cli.typed.arguments import assignments, derivations, names_own_columns, number, one_of
 
 if TYPE_CHECKING:
     from discreet.families.family import Family
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 M = TypeVar("M")
 PATHS = ("data", "schema", "ledger", "out")
 LISTS = ("column", "scope")
+SAID_APART = ("epsilon", "delta")  # instead of a target
 
 
 @final
@@ -36,7 +37,7 @@ class Job:
     prior: Mapping[str, Any] = field(default_factory=dict)
     mechanism: str | None = None  # the default is the model's
     options: Mapping[str, Any] = field(default_factory=dict)
-    target: str | None = None
+    target: str | None = None  # also as epsilon and delta
     relation: str = "substitute"
     ledger: str | None = None
     scope: tuple[str, ...] = ()
@@ -70,7 +71,7 @@ def read_job(first: str | None, given: Mapping[str, Any]) -> Job:
     elif first is not None:
         from_file = {"data": first}
     typed = {name: value for name, value in given.items() if value not in (None, (), [], {}, "")}
-    merged = {**from_file, **typed}
+    merged = {**_promised(from_file, str(first)), **_promised(typed, "the command line")}
     for name in ("prior", "options"):
         if isinstance(merged.get(name), str | list | tuple):
             merged[name] = assignments(merged[name], f"--{name.removesuffix('s')}")
@@ -79,6 +80,21 @@ def read_job(first: str | None, given: Mapping[str, Any]) -> Job:
             value = merged[name]
             merged[name] = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
     return Job(**{**merged, **_selection(merged.get("derive", {}), merged.get("where", ()))})
+
+
+def _promised(given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Read epsilon and delta as the target they are; both ways at once are refused."""
+    found = {name: value for name, value in given.items() if name not in SAID_APART}
+    epsilon, delta = (given.get(name) for name in SAID_APART)
+    if epsilon is None and delta is None:
+        return found
+    if epsilon is None or found.get("target"):
+        raise ValueError(
+            f"{where} says what to promise {'twice' if found.get('target') else 'in part'}: give either a "
+            "target, as approx:1,1e-6, or epsilon and delta"
+        )
+    nothing = delta is None or number(str(delta), "delta") == 0
+    return {**found, "target": f"pure:{epsilon}" if nothing else f"approx:{epsilon},{delta}"}
 
 
 def _selection(derive: Any, where: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the file holds
@@ -98,7 +114,7 @@ def _load(path: Path) -> dict[str, Any]:
         written = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Fraction)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid TOML: {error}") from None
-    known = {f.name for f in fields(Job)}
+    known = {f.name for f in fields(Job)} | set(SAID_APART)
     strange = sorted(set(written) - known)
     if strange:
         raise ValueError(f"{path} has unknown keys {', '.join(strange)}; known: {', '.join(sorted(known))}")

@@ -38,6 +38,10 @@ Target = Annotated[
     str | None,
     typer.Option(metavar="PROMISE", help=f"What to promise: {PROMISE}.", autocompletion=_kinds),
 ]
+Epsilon = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="What to promise, instead of --target: ε …")
+]
+Delta = Annotated[str | None, typer.Option(metavar="NUMBER", help="… and δ; without it ε is pure.")]
 Budget = Annotated[
     str,
     typer.Option(metavar="PROMISE", help=f"The whole budget: {PROMISE}.", autocompletion=_kinds),

@@ -5,6 +5,9 @@ A filter admits a release only if the promise of the budget survives whatever is
 [Feldman, Zrnic 2021; Lécuyer 2021]; Σμ² for GDP [Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023].
 Composition by the law of the privacy loss has no such filter in general, so none is offered. Ten times the
 double 0.1 exceeds 1: give equal shares of a budget as Fractions.
+
+An (ε, δ) budget can be kept by one of two rules, and which of them must be settled before any answer is seen:
+docs/theory.md says why, with the proofs.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from discreet.privacy.guarantee import Guarantee, NotProved, same_relation
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privacy.words import DOWN, at_order, in_words, number
 
+SUMS, BY_ORDERS = "sums", "orders"  # the rules: Σε and Σδ with all of δ; or Rényi orders with part of δ
 # Fixed and public. 24 orders cost ln 24 of ln(1/δ) against knowing the best one beforehand.
 ORDERS = tuple(1 + 2.0 ** (j / 2) for j in range(-4, 20))
 
@@ -37,6 +41,11 @@ class Meter(ABC):
     """One running sum and its capacity."""
 
     capacity: Fraction
+
+    @property
+    @abstractmethod
+    def symbol(self) -> str:
+        """What is added up, in words."""
 
     @abstractmethod
     def cost(self, guarantee: Guarantee) -> Fraction | None:
@@ -56,6 +65,10 @@ def _finite(value: float) -> Fraction | None:
 class PureMeter(Meter):
     """Σε."""
 
+    @property
+    def symbol(self) -> str:
+        return "ε"
+
     def cost(self, guarantee: Guarantee) -> Fraction | None:
         return Fraction(guarantee.loss) if isinstance(guarantee, PureDP) else _finite(guarantee.epsilon(0))
 
@@ -68,6 +81,10 @@ class PureMeter(Meter):
 class ConcentratedMeter(Meter):
     """Σρ."""
 
+    @property
+    def symbol(self) -> str:
+        return "ρ"
+
     def cost(self, guarantee: Guarantee) -> Fraction | None:
         return Fraction(guarantee.rho) if isinstance(guarantee, ZeroCDP) else _finite(guarantee.zcdp_bound)
 
@@ -79,6 +96,10 @@ class ConcentratedMeter(Meter):
 @dataclass(frozen=True)
 class GaussianMeter(Meter):
     """Σμ²."""
+
+    @property
+    def symbol(self) -> str:
+        return "μ²"
 
     def cost(self, guarantee: Guarantee) -> Fraction | None:
         if isinstance(guarantee, GaussianDP):
@@ -96,6 +117,10 @@ class OrderMeter(Meter):
     """ΣD_α at one order."""
 
     order: float
+
+    @property
+    def symbol(self) -> str:
+        return f"Rényi divergence of order {self.order:g}"
 
     def cost(self, guarantee: Guarantee) -> Fraction | None:
         return _finite(guarantee.renyi(self.order))
@@ -174,32 +199,51 @@ def spend(state: Spending, guarantee: Guarantee) -> Spending:
     return state.after(guarantee)
 
 
-@singledispatch
-def filter_for(budget: Guarantee) -> Filter:
+def rules_of(budget: Guarantee) -> tuple[str, ...]:
+    """Return the rules by which a budget can be kept, the default first; only (ε, δ) leaves a choice."""
+    return (SUMS, BY_ORDERS) if isinstance(budget, ApproxDP) and budget.slack else (SUMS,)
+
+
+def filter_for(budget: Guarantee, rule: str = SUMS) -> Filter:
     """Build the filter of a budget; refused for kinds without a proved one."""
+    if rule == BY_ORDERS and isinstance(budget, ApproxDP) and budget.slack:
+        return _orders_of(budget)
+    if rule not in {SUMS, BY_ORDERS}:
+        raise ValueError(f"a budget is kept by the rule {SUMS!r} or {BY_ORDERS!r}, got {rule!r}")
+    return _sums_of(budget)
+
+
+@singledispatch
+def _sums_of(budget: Guarantee) -> Filter:
     raise NotProved(
         f"no filter is proved for a {type(budget).__name__} budget (privacy-loss distributions have none); "
         "use PureDP, ApproxDP, ZeroCDP, GaussianDP or RenyiDP.points"
     )
 
 
-@filter_for.register
-def _filter_for_pure_dp(budget: PureDP) -> Filter:
+@_sums_of.register
+def _sums_of_pure_dp(budget: PureDP) -> Filter:
     return Filter(budget, (PureMeter(Fraction(budget.loss)),), 1, Fraction(0))
 
 
-@filter_for.register
-def _filter_for_zero_cdp(budget: ZeroCDP) -> Filter:
+@_sums_of.register
+def _sums_of_approx_dp(budget: ApproxDP) -> Filter:
+    """Σε ≤ ε and Σδ ≤ δ [Rogers, Roth, Ullman, Vadhan 2016; theory §7]: nothing is kept back."""
+    return Filter(budget, (PureMeter(Fraction(budget.loss)),), 1, Fraction(budget.slack))
+
+
+@_sums_of.register
+def _sums_of_zero_cdp(budget: ZeroCDP) -> Filter:
     return Filter(budget, (ConcentratedMeter(Fraction(budget.rho)),), 1, Fraction(0))
 
 
-@filter_for.register
-def _filter_for_gaussian_dp(budget: GaussianDP) -> Filter:
+@_sums_of.register
+def _sums_of_gaussian_dp(budget: GaussianDP) -> Filter:
     return Filter(budget, (GaussianMeter(Fraction(budget.mu_squared)),), 1, Fraction(0))
 
 
-@filter_for.register
-def _filter_for_renyi_dp(budget: RenyiDP) -> Filter:
+@_sums_of.register
+def _sums_of_renyi_dp(budget: RenyiDP) -> Filter:
     """Every known point must keep holding: that is what the budget promises."""
     if budget.profile is not None or not isinstance(budget.curve, Points):
         raise NotProved(
@@ -209,16 +253,13 @@ def _filter_for_renyi_dp(budget: RenyiDP) -> Filter:
     return Filter(budget, meters, len(meters), Fraction(0))
 
 
-@filter_for.register
-def _filter_for_approx_dp(budget: ApproxDP) -> Filter:
+def _orders_of(budget: ApproxDP) -> Filter:
     """Σε ≤ ε, or ΣD_α at one order of a fixed grid below ε − ln((α−1)/α) + (ln δ' + ln α)/(α−1) [CKS20].
 
     Half of δ is kept for disclosing events of (ε_i, δ_i) releases. The other half is shared by the orders,
     δ' = δ/(2·24): which order survives may depend on the answers, so the outcomes are split by the surviving
     order, each share is (ε, δ')-DP by its own one-order filter, and the δ' add up. Σε needs no δ.
     """
-    if not budget.slack:
-        return Filter(budget, (PureMeter(Fraction(budget.loss)),), 1, Fraction(0))
     share = Fraction(budget.slack) / (2 * len(ORDERS))
     capacities = [(_order_capacity(budget.loss, share, order), order) for order in ORDERS]
     orders = tuple(OrderMeter(Fraction(c), order) for c, order in capacities if c > 0)
