@@ -107,6 +107,13 @@ class ModelRow:
         return resolve(home) if home else None
 
 
+def expect(kind: type[T], value: object) -> T:
+    """Return what a row led here as the class that this function was written for."""
+    if not isinstance(value, kind):
+        raise TypeError(f"made for {kind.__name__}, got {type(value).__name__}: the catalogue's row is wrong")
+    return value
+
+
 # ── what rows of one kind share ─────────────────────────────────────────────────────────────────────
 def _family(name: str, model: str, **own: Any) -> ModelRow:  # noqa: ANN401 - fields of ModelRow
     """Return the row of a family; `statistic`, `reader`, `subject` and `predictive` are given in short."""

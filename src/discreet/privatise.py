@@ -11,12 +11,13 @@ from discreet.line.charge import Book, Interrupted, opened, pay
 from discreet.line.choose import mechanism_class, mechanism_names
 from discreet.line.facts import release_facts
 from discreet.line.forms import one_release
+from discreet.models.model import Model
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.asked import promise
 from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.release.release import Release
 from discreet.sampling.source import Source
-from discreet.statistics.bounded_statistic import Model, bounded
+from discreet.statistics.bounded_statistic import bounded
 from discreet.tables.table import Table
 
 __all__ = ["ChargeKept", "Interrupted", "pay", "privatise"]

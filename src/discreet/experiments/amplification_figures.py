@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,19 +119,26 @@ def settings(n: int, dimension: int) -> dict[str, NoisyProjectedSGD]:
     """ε ≤ 1 for the worst record: five epochs in a public order, public steps at the end, a secret order."""
     loss = logistic_loss(norm=1.0)
 
-    def made(sigma: float, passes: int = EPOCHS, **more: Any) -> NoisyProjectedSGD:  # noqa: ANN401
+    def made(sigma: float, passes: int = EPOCHS) -> Callable[..., NoisyProjectedSGD]:
         step = usual(n * passes, dimension, sigma)
-        return NoisyProjectedSGD.calibrate(
-            loss, n=n, dimension=dimension, target=TARGET, radius=RADIUS, step=step, passes=passes, **more
+        return partial(
+            NoisyProjectedSGD.calibrate,
+            loss,
+            n=n,
+            dimension=dimension,
+            target=TARGET,
+            radius=RADIUS,
+            step=step,
+            passes=passes,
         )
 
     alone = float(Gaussian.calibrate(target=TARGET, sensitivity=2).sigma)
     return {
-        f"{EPOCHS} epochs, public order": made(alone),
-        f"{EPOCHS} epochs, then {PUBLIC} public steps": made(
-            alone / np.sqrt(PUBLIC + 1), public_steps=PUBLIC
+        f"{EPOCHS} epochs, public order": made(alone)(),
+        f"{EPOCHS} epochs, then {PUBLIC} public steps": made(alone / np.sqrt(PUBLIC + 1))(
+            public_steps=PUBLIC
         ),
-        "1 epoch, secret order": made(alone / 4, passes=1, secret_order=True),
+        "1 epoch, secret order": made(alone / 4, passes=1)(secret_order=True),
     }
 
 
@@ -193,7 +201,9 @@ def _dp_sgd(X: Floats, y: Floats, seed: int, repeats: int) -> Floats:
     return np.array(averages)
 
 
-def _epoch(X: Floats, y: Floats, noise: Floats, w: Floats, total: Floats, step: float) -> Any:  # noqa: ANN401, PLR0917
+def _epoch(  # noqa: PLR0917
+    X: Floats, y: Floats, noise: Floats, w: Floats, total: Floats, step: float
+) -> tuple[Floats, Floats]:
     for i in range(len(y)):  # compiled by numba
         pull = -y[i] * X[i] / (1 + np.exp(y[i] * np.dot(X[i], w)))
         w = w - step * (pull + noise[i])

@@ -10,7 +10,7 @@ from math import isqrt
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from discreet.models.design import Feature
@@ -59,7 +59,7 @@ def refuse_objects(X: object) -> None:
         return
     declared: Any = getattr(X, "dtypes", None)  # a data frame has one per column
     one_each = declared is not None and not hasattr(declared, "kind")
-    kinds = {getattr(dtype, "kind", None) for dtype in declared} if one_each else {None}
+    kinds: set[str | None] = {getattr(dtype, "kind", None) for dtype in declared} if one_each else {None}
     if None in kinds:
         kinds = {_array(X, "X").dtype.kind}
     if "c" in kinds:
@@ -82,26 +82,26 @@ def refuse_shapes(X: object) -> None:
         raise ValueError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
 
 
-def one_answer_each(y: ArrayLike, records: int) -> Any:  # noqa: ANN401 - an array of labels or numbers
+def one_answer_each(y: ArrayLike, records: int) -> NDArray[Any]:
     """Return y as a column of so many answers; errors hold no value and no number of records."""
     given = _array(y, "y")
     if given.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must hold labels or real numbers")
     if given.ndim == 0 or given.size != len(given):
         raise ValueError("y must be one column, with one answer for each row of X")
-    answers = column_or_1d(y, warn=True)
+    answers: NDArray[Any] = column_or_1d(y, warn=True)
     if len(answers) != records:
         raise ValueError("X and y have inconsistent numbers of samples: give one answer for each row of X")
     return answers
 
 
-def refuse_texts(y: Any) -> None:  # noqa: ANN401
+def refuse_texts(y: NDArray[Any]) -> None:
     """Refuse answers that are no numbers by their type alone."""
     if y.dtype.kind not in NUMERIC:
         raise TypeError("y must have a numeric type; a column of objects may hold anything")
 
 
-def _array(values: object, name: str) -> Any:  # noqa: ANN401
+def _array(values: object, name: str) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError):
@@ -115,7 +115,7 @@ def names_of(estimator: Any) -> tuple[str, ...]:  # noqa: ANN401
     return tuple(f"x{i}" for i in range(estimator.n_features_in_)) if given is None else tuple(given)
 
 
-def refuse_weights(unknown: dict[str, Any]) -> None:
+def refuse_weights(unknown: dict[str, object]) -> None:
     if "sample_weight" in unknown:
         raise TypeError(
             "sample_weight is refused: the promise is made for records that all count once. A record of "
@@ -137,7 +137,7 @@ class Scale:
     clipped: bool
 
     @classmethod
-    def of(cls, bounds: Any, columns: int) -> Scale:  # noqa: ANN401 - (lower, upper), numbers or one per column
+    def of(cls, bounds: tuple[ArrayLike, ArrayLike] | Sequence[float] | None, columns: int) -> Scale:
         if bounds is None:
             return cls((0.0,) * columns, (1.0,) * columns, clipped=False)
         try:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import sqrt
-from typing import Any, final
+from typing import Any, Literal, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,7 +60,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         ready = NoisyStatistics.calibrate(model, n=None if private else len(x), target=target, noise=noise)
         count = {"count": len(x)} if private else {}
 
-        def encode() -> Any:  # noqa: ANN401 - exact integers
+        def encode() -> NDArray[np.int64]:
             with np.errstate(over="ignore"):
                 numbers = np.asarray(y, np.float64)
             rows = np.column_stack([self._rows(x), answers(numbers[:, None])])
@@ -117,12 +117,16 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.intercept_ = float(shift + centre + half * CONSTANT * w[d:].sum())
 
     # ── predict ──
-    def predict(self, X: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401 - one or two arrays
+    @overload
+    def predict(self, X: ArrayLike, *, return_std: Literal[False] = False) -> Floats: ...
+    @overload
+    def predict(self, X: ArrayLike, *, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
+    def predict(self, X: ArrayLike, *, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
         """E[y | x] for rows scaled as in fit; with return_std also the deviation of y, w's included."""
         check_is_fitted(self)
         rows, theta = self._rows(self._columns(X)), self.posterior_.flat_mean()
         half, centre = self._answer.half[0], self._answer.centre[0]
-        mean = centre + half * (rows @ theta[:-1])
+        mean: Floats = centre + half * (rows @ theta[:-1])
         if not return_std:
             return mean
         draws = self.posterior_.draws.reshape(-1, len(theta))[:, :-1]

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.learn.declared import Scale
-from discreet.learn.one_vs_rest import answers, probabilities
+from discreet.learn.one_vs_rest import Labels, answers, probabilities
 from discreet.learn.private import array
 from discreet.learn.regression import PrivateRegression
 from discreet.models.generalized_linear import BayesianLogisticRegression
@@ -48,7 +48,7 @@ class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[mi
         self.posterior_ = posteriors[0] if len(posteriors) == 1 else posteriors
         self.coef_, self.intercept_ = map(array, self._weights(posteriors))
 
-    def _classes(self) -> Any:  # noqa: ANN401 - an array of labels
+    def _classes(self) -> Labels:
         declared = [] if self.classes is None else list(self.classes)
         if len(declared) < 2:
             raise ValueError(
@@ -60,7 +60,7 @@ class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[mi
             raise ValueError(f"classes must be labels of one type, each once, got {self.classes!r}")
         return labels
 
-    def _models(self, classes: Any, scale: Scale) -> list[BayesianLogisticRegression]:  # noqa: ANN401
+    def _models(self, classes: Labels, scale: Scale) -> list[BayesianLogisticRegression]:
         plain, declared = classes.tolist(), self._declared(scale)
         labels = [tuple(plain)] if len(plain) == 2 else [(f"not {label}", label) for label in plain]
         return [BayesianLogisticRegression(**declared, labels=pair) for pair in labels]
@@ -73,7 +73,7 @@ class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[mi
         several = self.posterior_ if isinstance(self.posterior_, tuple) else (self.posterior_,)
         return probabilities([p.probability(scaled) for p in several])
 
-    def predict(self, X: ArrayLike) -> Any:  # noqa: ANN401 - labels
+    def predict(self, X: ArrayLike) -> Labels:
         """Return the label of the largest probability."""
         likeliest = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[likeliest]
+        return np.asarray(self.classes_[likeliest])

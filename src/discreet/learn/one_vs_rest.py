@@ -52,7 +52,7 @@ def answers(y: Labels, classes: Labels) -> list[Floats]:
     return [2 * one - declared for one in chosen]
 
 
-def _equal(y: Labels, label: object) -> Any:  # noqa: ANN401
+def _equal(y: Labels, label: object) -> NDArray[np.bool_]:
     """Which answers are this label; one that cannot be compared, such as a missing one, is not."""
     return y == label if y.dtype.kind != "O" else np.array([_same(value, label) for value in y], dtype=bool)
 

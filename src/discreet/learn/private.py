@@ -18,6 +18,7 @@ from discreet.line.after_charge import blind, release_once
 from discreet.line.charge import pay
 from discreet.line.facts import parameters
 from discreet.line.forms import values
+from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.models.margin_losses import Floats
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.asked import promise
@@ -49,7 +50,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     scope: str | Sequence[str] | None = None
     random_state: int | Source | None = None
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None, *, charge_id: str | None = None, **unknown: Any) -> Self:  # noqa: ANN401
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None, *, charge_id: str | None = None, **unknown: object
+    ) -> Self:
         """Learn from private records, once; every further fit is a further release.
 
         What is checked before the charge is public: parameters, shapes, types, names. sample_weight is
@@ -77,7 +80,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     def _paid(
         self,
         promises: tuple[Guarantee, Guarantee],  # the mechanism's own, and the target
-        ready: Any,  # noqa: ANN401 - the mechanism
+        ready: ModelMechanism,
         models: Sequence[Any],
         encode: Callable[[], S],
         draw: Callable[[S], list[Any]],
@@ -129,7 +132,7 @@ def quiet(work: Callable[[], T]) -> T:
         return blind(work)
 
 
-def array(values: ArrayLike) -> Any:  # noqa: ANN401
+def array(values: ArrayLike) -> NDArray[Any]:
     """Return a read-only array, as a released number is."""
     kept_ = np.array(values)
     kept_.flags.writeable = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from discreet.learn.declared import Scale, names_of, norm_of
 from discreet.learn.one_vs_rest import composed, shares
 from discreet.learn.private import PrivateEstimator
 from discreet.line.choose import refuse_strangers
-from discreet.mechanisms.registry import MECHANISMS, offered_to
+from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.mechanisms.registry import model_mechanism, offered_to
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
 from discreet.models.regression_values import VALUES
@@ -57,7 +58,7 @@ class PrivateRegression(PrivateEstimator):
         private = target.relation is ADD_REMOVE
         ready = self._calibrated(models[0], None if private else len(x), target, len(models))
         own, count = composed(ready.guarantee, len(models), target), {"count": len(x)} if private else {}
-        each = [replace(ready, model=model) for model in models]
+        each = [ready.of(model) for model in models]
 
         def encode() -> list[Any]:
             scaled, value = scale(x), VALUES[ready.reads]
@@ -72,14 +73,16 @@ class PrivateRegression(PrivateEstimator):
         self.seeded_, self._scale = source.seeded, scale
         return tuple(posterior(value) for value in self.released_)
 
-    def _calibrated(self, model: GeneralizedLinear, n: int | None, target: Guarantee, fits: int) -> Any:  # noqa: ANN401
+    def _calibrated(
+        self, model: GeneralizedLinear, n: int | None, target: Guarantee, fits: int
+    ) -> ModelMechanism:
         """Find the knob for the first of the shares that can be met."""
         known = offered_to(REGRESSION)
         if self.mechanism not in known:
             raise ValueError(
                 f"no mechanism for a regression is called {self.mechanism!r}; there are {', '.join(known)}"
             )
-        kind: Any = MECHANISMS[known[self.mechanism]]
+        kind = model_mechanism(known[self.mechanism])
         refuse_strangers(self.mechanism, kind, self.options or {})
         refusals = []
         for share in shares(target, fits, self.mechanism):

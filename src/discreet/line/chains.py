@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet import __version__
+from discreet.families.family import Floats
 from discreet.line.after_charge import Form, blind, guard_after_charge, release_once
 from discreet.line.charge import pay
 from discreet.line.facts import provenance
@@ -66,7 +68,7 @@ class ChainRelease:
         return self.chains.kernel
 
     @property
-    def draws(self) -> Any:  # noqa: ANN401 - chains × (start and steps) × entries
+    def draws(self) -> Floats:  # chains × (start and steps) × entries
         return self.chains.draws
 
     @cached_property
@@ -74,7 +76,9 @@ class ChainRelease:
         """The later half of the states, read as a posterior; computed once."""
         return self.read()
 
-    def read(self, *, burn: int | None = None, **options: Any) -> Posterior:  # noqa: ANN401 - missing=, of hidden states
+    def read(
+        self, *, burn: int | None = None, **options: ArrayLike
+    ) -> Posterior:  # missing=, of hidden states
         """Read the states after `burn` steps; free, as often as you like."""
         labels = Labels(self.kernel.columns, json.loads(self.provenance["schema_text"]))
         return read_chain(self, burn=burn, **options).labelled(labels)

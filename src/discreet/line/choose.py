@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import cast
 
 from discreet.catalogue import row_of
 from discreet.mechanisms.mechanism import ModelMechanism
-from discreet.mechanisms.registry import MECHANISMS
+from discreet.mechanisms.registry import model_mechanism
 
 FROM_THE_LINE = {"model", "n", "target", "rows_per_unit"}  # what calibrate is given by the walk, not by users
 
@@ -26,7 +25,7 @@ def mechanism_class(mechanism: str, model: object) -> type[ModelMechanism]:
             f"no posterior mechanism for {type(model).__name__} is called {mechanism!r}; there "
             f"{'is' if len(known) == 1 else 'are'} {', '.join(known)}"
         )
-    return cast("type[ModelMechanism]", MECHANISMS[known[mechanism]])
+    return model_mechanism(known[mechanism])
 
 
 def typed_name(kind: type[ModelMechanism], model: object) -> str:

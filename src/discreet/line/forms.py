@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.line.after_charge import Form
+from discreet.models.model import Model
 from discreet.posteriors.draws import ReleasedValue
 from discreet.release.json import (
     canonical,
@@ -79,7 +80,7 @@ def _written(known: dict[str, Any], receipt: Receipt, value: ReleasedValue) -> b
     return canonical(paid_and_drawn(known, paid, receipt.at, value)).encode()
 
 
-def _loaded(known: Facts, model: Any, body: bytes | None) -> Release:  # noqa: ANN401
+def _loaded(known: Facts, model: Model, body: bytes | None) -> Release:
     stored = body or b"{}"
     refuse_another(_public(known), _public(json.loads(stored)))
     return Release.from_body(stored, model)

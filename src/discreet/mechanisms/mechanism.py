@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.sampling.source import Source
+
+if TYPE_CHECKING:
+    from discreet.models.model import Model
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,18 @@ class ModelMechanism(Mechanism):
     repeats: ClassVar[bool] = False  # one charge may buy several draws
     calibrate: ClassVar[Callable[..., ModelMechanism]]  # (model, *, target, n=None, further options)
 
+    if TYPE_CHECKING:  # fields of every kind
+
+        @property
+        def model(self) -> Model: ...
+
+        @property
+        def n(self) -> int | None:
+            """The public number of records; None where it is private."""
+
+        @property
+        def relation(self) -> Relation: ...
+
     @property
     def single(self) -> ModelMechanism:
         """The mechanism of one draw: this one, unless it makes several."""
@@ -53,6 +68,10 @@ class ModelMechanism(Mechanism):
     def draws(self, q: int) -> ModelMechanism:
         """Return the mechanism that releases q draws and pays for all of them."""
         raise NotImplementedError(f"{self.name} makes one release, not {q}: it is read freely")
+
+    def of(self, model: Model) -> Self:
+        """Return the same mechanism, with the same knob, for another model of the same shape."""
+        return replace(self, model=model)  # type: ignore[call-arg]  # a field of every kind
 
     @abstractmethod
     def release(self, value: Any, source: Source | None = None, *, count: int | None = None) -> Any:  # noqa: ANN401

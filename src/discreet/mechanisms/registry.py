@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from discreet.catalogue import COUNTS, FAMILY, REGRESSION, Registry
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.mechanism import Mechanism
+    from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
 
 
 class OneDraw(NamedTuple):
@@ -94,6 +94,16 @@ _NAME = {row.home.partition(":")[2]: name for name, row in _ROWS.items()}
 MECHANISMS: Registry[Mechanism] = Registry(
     "mechanism", {name: f"mechanisms.{row.home}" for name, row in _ROWS.items()}
 )
+
+
+def model_mechanism(name: str) -> type[ModelMechanism]:
+    """Return a mechanism that is offered to some kind of model, by its registry name."""
+    from discreet.mechanisms.mechanism import ModelMechanism  # noqa: PLC0415 - looking at names stays cheap
+
+    kind = MECHANISMS[name]
+    if not issubclass(kind, ModelMechanism):
+        raise TypeError(f"{kind.__name__} releases no statistic of a model")
+    return kind
 
 
 def offered_to(kind: str) -> dict[str, str]:

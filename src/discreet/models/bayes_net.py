@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.families.exact_fields import Rational
 from discreet.models.count_model import CountModel
@@ -77,7 +77,7 @@ class BayesianNetwork(CountModel):
         return graph
 
 
-def read_graph(graph: Any) -> tuple[Edges, tuple[str, ...]]:  # noqa: ANN401 - networkx has no types
+def read_graph(graph: Edges | nx.DiGraph) -> tuple[Edges, tuple[str, ...]]:
     """(edges, nodes) of a networkx.DiGraph, or of a sequence of (parent, child) pairs."""
     directed = getattr(graph, "is_directed", lambda: True)()
     if not directed or getattr(graph, "is_multigraph", lambda: False)():

@@ -5,12 +5,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from discreet.planning import Plan
 from discreet.planning.prediction import Prediction
 from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction
 from discreet.planning.regression.worlds import error_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = {"draw": "#0072B2", "noisy": "#009E73", "exact": "#333333", "naive": "#D55E00", "note": "#666666"}
 
@@ -41,7 +45,7 @@ def draw_regression(plan: RegressionPlan, path: str | Path) -> Path:
     labels = [f"{row.name}\n{row.knobs}" for row in plan.rows]
     figure, (left, right) = _sheet(plan, labels, title, plan.cautions)
     for y, row in enumerate(plan.rows):
-        _bar(left, y, row, row.error, xerr=plan.excess(row)[1])
+        _bar(left, y, row, row.error, plan.excess(row)[1])
         if row.width is None or row.coverage is None:
             _say(right, 0, y, "one draw: no interval", color=COLOURS["note"])
             continue
@@ -50,14 +54,14 @@ def draw_regression(plan: RegressionPlan, path: str | Path) -> Path:
     _frame(left, plan.exact.error, None, error_name(plan.model))
     left.set_title("dashed: without privacy; whiskers: standard error of the difference from it", fontsize=9)
     longest = max(row.width or 0.0 for row in (*plan.rows, plan.exact))
-    _frame(right, plan.exact.width, longest, f"width of a {plan.level:.0%} interval of a weight")
+    _frame(right, plan.exact.width or 0.0, longest, f"width of a {plan.level:.0%} interval of a weight")
     right.set_title("dashed: without privacy", fontsize=9)
     return _saved(figure, path)
 
 
 def _sheet(
     plan: Plan | RegressionPlan, labels: Sequence[str], title: str, cautions: Sequence[str]
-) -> tuple[Any, tuple[Any, Any]]:
+) -> tuple[Figure, tuple[Axes, Axes]]:
     """Return a figure of two panels that share their rows, with its words."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, on use
@@ -77,17 +81,21 @@ def _sheet(
     return figure, (left, right)
 
 
-def _bar(axes: Any, y: int, row: Prediction | RegressionPrediction, value: float, **more: float) -> None:  # noqa: ANN401 - matplotlib's
+def _bar(
+    axes: Axes, y: int, row: Prediction | RegressionPrediction, value: float, error: float | None = None
+) -> None:
     axes.barh(
-        y, value, height=0.55, color=COLOURS["draw" if row.width is None else "noisy"], alpha=0.85, **more
+        y, value, height=0.55, color=COLOURS["draw" if row.width is None else "noisy"], alpha=0.85, xerr=error
     )
 
 
-def _say(axes: Any, x: float, y: int, words: str, **more: str) -> None:  # noqa: ANN401
-    axes.annotate(words, (x, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8.5, **more)
+def _say(axes: Axes, x: float, y: int, words: str, color: str = "black") -> None:
+    axes.annotate(
+        words, (x, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8.5, color=color
+    )
 
 
-def _frame(axes: Any, exact: float | None, longest: float | None, label: str) -> None:  # noqa: ANN401
+def _frame(axes: Axes, exact: float, longest: float | None, label: str) -> None:
     axes.axvline(exact, color=COLOURS["exact"], ls="--", lw=1.3)
     axes.set(xlabel=label, xlim=(0, None if longest is None else 1.3 * longest))
     axes.grid(axis="x", alpha=0.25)
@@ -95,6 +103,6 @@ def _frame(axes: Any, exact: float | None, longest: float | None, label: str) ->
     axes.set_axisbelow(True)
 
 
-def _saved(figure: Any, path: str | Path) -> Path:  # noqa: ANN401
+def _saved(figure: Figure, path: str | Path) -> Path:
     figure.savefig(Path(path), dpi=130)
     return Path(path)

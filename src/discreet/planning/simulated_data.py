@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -212,7 +212,7 @@ def multinomial_totals(model: DirichletLaw, theta: Floats, n: int, rng: Rng) -> 
     return np.asarray(rng.multinomial(n * model.total_per_record, theta))
 
 
-def _lattice_totals(model: Any, theta: Floats, n: int, rng: Rng) -> Integers:  # noqa: ANN401
+def _lattice_totals(model: Family, theta: Floats, n: int, rng: Rng) -> Integers:
     """How many records fall on each count; everything above the bound falls on the bound."""
     if not isinstance(model, ScalarFamily) or not model.lattice.integral:
         raise ValueError(

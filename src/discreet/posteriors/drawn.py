@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 import numpy as np
 
-from discreet.families.family import Floats
+from discreet.catalogue import expect
+from discreet.families.family import Family, Floats
+from discreet.models.model import Model
 from discreet.posteriors.draws import Draws, OnlyDraws
 from discreet.posteriors.labels import family_names, family_variables
 from discreet.posteriors.posterior import LEVEL, Diagnostics, Posterior
@@ -32,7 +34,7 @@ class DrawnPosterior(Posterior):
     )
 
     @property
-    def model(self) -> Any:  # noqa: ANN401 - as every posterior
+    def model(self) -> Model:
         return self.draws.model
 
     @property
@@ -53,7 +55,7 @@ class DrawnPosterior(Posterior):
         return self.draws.sample().reshape(self.size, -1)
 
     def own_names(self) -> tuple[str, ...]:
-        return family_names(self.model, self.held.shape[1], self.labels)
+        return family_names(expect(Family, self.model), self.held.shape[1], self.labels)
 
     def arrangement(self) -> tuple[Variable, ...]:
         return family_variables(self.model, self.held.shape[1], self.labels)

@@ -7,17 +7,14 @@ from functools import singledispatch
 from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from discreet.families.family import Family, Floats
+from discreet.families.family import Floats
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-from discreet.models.count_model import CountModel
-from discreet.models.generalized_linear import GeneralizedLinear
-
-Model = Family | CountModel | GeneralizedLinear
-
+from discreet.models.model import Model
 
 Nested = float | tuple["Nested", ...]
 
@@ -33,7 +30,7 @@ class Draws:
 
     kind: ClassVar[str] = "draws"  # what files and the catalogue call it
 
-    model: Any  # the prior as it was given: a Family, or a GeneralizedLinear
+    model: Model  # the prior as it was given
     values: tuple[Nested, ...]
 
     @classmethod
@@ -54,7 +51,7 @@ ReleasedValue = NoisyStatistic | NoisyCells | NoisyMoments | PerturbedFit | Draw
 
 
 @singledispatch
-def as_released_value(drawn: Any, model: Model, *, several: bool) -> ReleasedValue:  # noqa: ANN401 - each mechanism's own
+def as_released_value(drawn: ArrayLike | ReleasedValue, model: Model, *, several: bool) -> ReleasedValue:
     """Turn what a mechanism drew into what is released: θ (one, or several in a row) as Draws."""
     return Draws.of(model, drawn, several=several)
 

@@ -59,8 +59,8 @@ class Posterior(ABC):
     if TYPE_CHECKING:  # fields of some kinds, properties of others
 
         @property
-        def model(self) -> Any:  # noqa: ANN401 - the prior: a Family, a CountModel or a GeneralizedLinear
-            ...
+        def model(self) -> object:
+            """The prior: a Family, a CountModel or a GeneralizedLinear; of a private chain its kernel."""
 
         @property
         def reading(self) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
+
+from numpy.typing import ArrayLike
 
 from discreet.families.family import Floats
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.cautions import cautions, judged
-from discreet.posteriors.hidden_markov.private_chain import ReleasedChains, burnt
+from discreet.posteriors.hidden_markov.private_chain import ReleasedChains, ReleasedKernel, burnt
 from discreet.posteriors.hidden_markov.private_chain import read as read_states
 from discreet.posteriors.posterior import Diagnostics, Posterior, Sampled
 
@@ -19,12 +21,12 @@ from discreet.posteriors.posterior import Diagnostics, Posterior, Sampled
 class ChainPosterior(Sampled):
     """States after the warm-up, and of hidden classes only what no renaming of them moves."""
 
-    kernel: Any  # of the layer that sees private counts, which this one does not know
+    kernel: ReleasedKernel
     quantities: tuple[str, ...]
     states: Floats  # (chains, draws, quantities)
 
     @property
-    def model(self) -> Any:  # noqa: ANN401 - as every posterior
+    def model(self) -> ReleasedKernel:
         return self.kernel
 
     @property
@@ -55,7 +57,7 @@ class ChainPosterior(Sampled):
         return self.states
 
 
-def read(release: ReleasedChains, *, burn: int | None = None, **options: Any) -> Posterior:  # noqa: ANN401
+def read(release: ReleasedChains, *, burn: int | None = None, **options: ArrayLike) -> Posterior:
     """Read a run, half of its steps burnt unless said; one of hidden states with their labels resolved."""
     kernel = release.kernel
     if isinstance(getattr(kernel, "model", None), HiddenMarkov):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.privacy.amplification.mixing import FiniteKernel, Row
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
@@ -87,7 +88,7 @@ class ProfileGraph:
         return cls.of(laws, edges, weights=list(totals.values()))
 
     @classmethod
-    def from_networkx(cls, graph: Any, *, labels: Sequence[str] | None = None) -> Self:  # noqa: ANN401 - networkx's
+    def from_networkx(cls, graph: nx.Graph, *, labels: Sequence[str] | None = None) -> Self:
         """Read an undirected graph whose nodes carry `law` and, if wanted, `weight`."""
         missing = [str(node) for node, facts in graph.nodes(data=True) if "law" not in facts]
         if missing:
@@ -194,14 +195,16 @@ def worst_ratio(outputs: Sequence[Row], edges: Sequence[Edge], *, complete: bool
     return max((outputs[i][y] / outputs[j][y] for i, j, y in near), default=Fraction(1))
 
 
-def _tiny(outputs: Sequence[Row], tiny: Any, edges: Any) -> list[tuple[int, int, int]]:  # noqa: ANN401
+def _tiny(
+    outputs: Sequence[Row], tiny: NDArray[np.bool_], edges: NDArray[np.int64]
+) -> list[tuple[int, int, int]]:
     """Every pair with an end that doubles hold badly or not at all, the larger first."""
     rows, values = np.nonzero(tiny[edges[:, 0]] | tiny[edges[:, 1]])
     pairs = [(*edges[r].tolist(), int(y)) for r, y in zip(rows, values, strict=True)]
     return [(i, j, y) if outputs[i][y] > outputs[j][y] else (j, i, y) for i, j, y in pairs]
 
 
-def _extremes(rough: Any) -> list[tuple[int, int, int]]:  # noqa: ANN401 - an array, profiles × values
+def _extremes(rough: NDArray[np.float64]) -> list[tuple[int, int, int]]:
     """Candidates of a complete graph: the near-largest over the near-smallest of each value."""
     top, low = rough.max(axis=0), rough.min(axis=0)
     highs = [np.flatnonzero(c >= t * (1 - CLOSE_CALL)) for c, t in zip(rough.T, top, strict=True)]
@@ -215,7 +218,7 @@ def _extremes(rough: Any) -> list[tuple[int, int, int]]:  # noqa: ANN401 - an ar
     ]
 
 
-def _along(rough: Any, edges: Any) -> list[tuple[int, int, int]]:  # noqa: ANN401
+def _along(rough: NDArray[np.float64], edges: NDArray[np.int64]) -> list[tuple[int, int, int]]:
     both = np.concatenate([edges, edges[:, ::-1]])
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.nan_to_num(rough[both[:, 0]] / rough[both[:, 1]], nan=0.0, posinf=np.inf)

@@ -21,10 +21,9 @@ from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-from discreet.models.count_model import CountModel
 from discreet.models.design import Feature
-from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import LOSSES, MarginLoss, named_loss
+from discreet.models.model import Model
 from discreet.posteriors.draws import Draws, ReleasedValue
 from discreet.privacy.json import from_json, number_from_json, number_to_json, to_json
 from discreet.privacy.relation import Relation
@@ -32,8 +31,6 @@ from discreet.release.receipt import Receipt
 
 if TYPE_CHECKING:
     from discreet.release.release import Release
-
-Model = Family | CountModel | GeneralizedLinear
 
 
 Json = dict[str, Any]

@@ -10,13 +10,11 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
-from discreet.families.family import Family
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-from discreet.models.count_model import CountModel
-from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.model import Model
 from discreet.posteriors.draws import Draws
 from discreet.posteriors.inference_data import PUBLIC_SEED
 from discreet.posteriors.labels import Labels
@@ -38,6 +36,7 @@ from discreet.sampling.source import SeededSource, Source
 from discreet.shown import visible
 
 if TYPE_CHECKING:
+    import arviz as az
     import xarray as xr
 
 
@@ -50,7 +49,7 @@ class Release:
     """A frozen record. Everything that is read from it is post-processing and costs nothing."""
 
     value: NoisyStatistic | NoisyCells | PerturbedFit | NoisyMoments | Draws
-    model: Any  # the prior: a Family, a CountModel or a GeneralizedLinear
+    model: Model  # the prior
     mechanism: str
     parameters: tuple[tuple[str, Any], ...]  # the knobs, as JSON values, by name
     theorem: str
@@ -73,8 +72,9 @@ class Release:
         return self.guarantee.relation
 
     @property
-    def schema(self) -> Any:  # noqa: ANN401 - plain JSON
-        return json.loads(self.schema_text)
+    def schema(self) -> dict[str, Any]:
+        schema: dict[str, Any] = json.loads(self.schema_text)
+        return schema
 
     def __repr__(self) -> str:
         what = f"{self.mechanism} of {', '.join(self.columns)}, {self.model!r}"
@@ -110,7 +110,7 @@ class Release:
     def read(
         self,
         *,
-        model: Family | CountModel | GeneralizedLinear | None = None,
+        model: Model | None = None,
         reading: str | None = None,
         **options: Any,  # noqa: ANN401 - the reading's own, such as design= or plan=
     ) -> Posterior:
@@ -145,7 +145,7 @@ class Release:
         return canonical(release_to_json(self)).encode()
 
     @classmethod
-    def from_body(cls, body: bytes, model: Any | None = None) -> Self:  # noqa: ANN401 - as in the body
+    def from_body(cls, body: bytes, model: Model | None = None) -> Self:
         """Read what the ledger keeps; a model at hand need not be built again."""
         release = cls(**release_arguments(json.loads(body), model))
         vars(release)["body"] = body  # written once, before it was recorded

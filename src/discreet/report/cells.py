@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast, final
+from typing import final
 
 import numpy as np
 
-from discreet.catalogue import row_of
+from discreet.catalogue import expect, row_of
 from discreet.families.family import Floats
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.hidden_markov import HiddenMarkov
@@ -111,7 +111,7 @@ def _noted(posterior: Posterior) -> list[str]:
 
 def _tables(release: Release) -> tuple[Shares, ...]:
     """One table for each of the model's, by the name its posterior gives it."""
-    posterior = cast("TablePosterior", release.posterior)
+    posterior = expect(TablePosterior, release.posterior)
     layout = posterior.layout()
     means, ends = split(layout, posterior.flat_mean()), split(layout, _intervals(posterior), axis=0)
     return tuple(_shares(*each) for each in zip(layout, means, ends, strict=True))
@@ -166,7 +166,8 @@ def _left_out(count: int) -> Html:
 
 def information(release: Release) -> Html:
     """How much each column says about the label: I(y; x_d) in bits, over draws of the posterior."""
-    label, posterior = release.model.label, cast("NaiveBayesPosterior", release.posterior)
+    posterior = expect(NaiveBayesPosterior, release.posterior)
+    label = posterior.model.label
     rows = sorted(
         ((feature, *bits) for feature, bits in posterior.information(LEVEL).items()), key=lambda row: -row[1]
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from scipy.special import ndtri
 
+from discreet.catalogue import expect
 from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.posteriors.regression.coefficients import Coefficients
 from discreet.report.drawn.pictures import bars, drawn_rows, forest
 from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
 from discreet.report.numbers import decimals, places_for, shown, whole
@@ -16,7 +18,6 @@ from discreet.report.subject import Group, Subject, quoted
 from discreet.report.summary import LEVEL, Summary, released_draws
 
 if TYPE_CHECKING:
-    from discreet.posteriors.regression.coefficients import Coefficients
     from discreet.release.release import Release
 
 
@@ -55,7 +56,7 @@ class CoefficientFindings:
 
     @classmethod
     def of(cls, release: Release) -> CoefficientFindings:
-        model: GeneralizedLinear = release.model
+        model = expect(GeneralizedLinear, release.model)
         mean = release.posterior.flat_mean()
         largest = np.argsort(-np.abs(mean), kind="stable")[:MOST_WEIGHTS]
         order = tuple(int(i) for i in largest[np.argsort(-mean[largest], kind="stable")])
@@ -68,8 +69,7 @@ class CoefficientFindings:
 
     @property
     def model(self) -> GeneralizedLinear:
-        found: GeneralizedLinear = self.release.model
-        return found
+        return expect(GeneralizedLinear, self.release.model)
 
     @property
     def prior(self) -> Summary:
@@ -146,7 +146,7 @@ class CoefficientFindings:
 
     def next_record(self) -> Html:
         """E[y | x] where one feature is 1 and all others are 0, for the features that matter most."""
-        predict, d = cast("Coefficients", self.release.posterior).probability, len(self.model.design)
+        predict, d = expect(Coefficients, self.release.posterior).probability, len(self.model.design)
         chosen = [i for i in self.order if i < d]
         mean = self.release.posterior.flat_mean()
         largest = set(sorted(chosen, key=lambda i: -abs(mean[i]))[:MOST_BARS])
@@ -167,7 +167,7 @@ def _logistic(model: GeneralizedLinear) -> bool:
     return model.loss.name == "logistic"
 
 
-def _answer(model: Any) -> str:  # noqa: ANN401 - labels are those of logistic regression
+def _answer(model: GeneralizedLinear) -> str:
     wanted = getattr(model, "labels", (False, True))[1] if _logistic(model) else True
     return quoted(model.target) if wanted is True else f"{quoted(model.target)} = {quoted(str(wanted))}"
 

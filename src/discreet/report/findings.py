@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.catalogue import expect
 from discreet.families.family import Family, Floats
+from discreet.posteriors.base import FamilyPosterior
 from discreet.report.drawn.densities import density, drawn_on_prior
 from discreet.report.drawn.pictures import MOST_ROWS, drawn_rows, forest
 from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
@@ -17,6 +19,7 @@ from discreet.report.subject import Group, Subject, subject
 from discreet.report.summary import (
     LEVEL,
     LEVELS,
+    Law,
     Summary,
     noise_deviation,
     released_draws,
@@ -52,7 +55,7 @@ class Findings:
     @classmethod
     def of(cls, release: Release) -> Findings | DrawnFindings:
         """Find the sections about a family's θ: a posterior's, or those of single draws."""
-        asked, prior, draws = subject(release), Summary.of(release.model), released_draws(release)
+        asked, prior, draws = subject(release), Summary.of(_family(release)), released_draws(release)
         if draws is not None:
             return DrawnFindings(release, asked, prior, draws)
         return cls(release, asked, prior, Summary.of(release.posterior))
@@ -77,7 +80,7 @@ class Findings:
 
     def picture(self) -> Html:
         if self.scalar:
-            return _density_figure(self.release.model, self.release.posterior, self.subject.groups[0])
+            return _density_figure(_family(self.release), _posterior(self.release), self.subject.groups[0])
         return joined(self._forest(f"group{i}", group) for i, group in enumerate(self.subject.groups))
 
     def _forest(self, name: str, group: Group) -> Html:
@@ -86,7 +89,7 @@ class Findings:
 
     def intervals(self) -> Html:
         if self.scalar:
-            tables = [_levels_table(self.release.model, self.release.posterior, self.subject.groups[0])]
+            tables = [_levels_table(_family(self.release), _posterior(self.release), self.subject.groups[0])]
         else:
             tables = [self._lines_table(group) for group in self.subject.groups]
         return joined([*tables, paragraphs(AWARE), self._noise_words()])
@@ -144,7 +147,7 @@ class DrawnFindings:
 
     def picture(self) -> Html:
         if self.draws.shape[1] == 1:
-            drawn = [drawn_on_prior(self.release.model, self.draws, self.subject.groups[0])]
+            drawn = [drawn_on_prior(_family(self.release), self.draws, self.subject.groups[0])]
         else:
             drawn = [
                 drawn_rows(f"group{i}", group, self.prior.within(group), self.draws)
@@ -164,11 +167,19 @@ class DrawnFindings:
         return paragraphs("A prediction needs the posterior, which was not released.")
 
 
+def _family(release: Release) -> Family:
+    return expect(Family, release.model)
+
+
+def _posterior(release: Release) -> FamilyPosterior:
+    return expect(FamilyPosterior, release.posterior)
+
+
 # --- pictures ------------
 CUT = " A prior that reaches beyond the picture is cut at its border."
 
 
-def _density_figure(prior: Family, posterior: Any, group: Group) -> Html:  # noqa: ANN401
+def _density_figure(prior: Family, posterior: FamilyPosterior, group: Group) -> Html:
     drawn, cut = density(prior, posterior, group)
     return _figure(
         drawn, f"What was believed before (prior) and what is known now (posterior).{CUT if cut else ''}"
@@ -186,9 +197,9 @@ def _figure(drawn: Html, caption: str) -> Html:
 
 
 # --- tables ------------
-def _levels_table(prior: Family, posterior: Any, group: Group) -> Html:  # noqa: ANN401
+def _levels_table(prior: Family, posterior: FamilyPosterior, group: Group) -> Html:
     """One number: several levels, posterior beside prior."""
-    laws: tuple[Any, ...] = (posterior, prior)
+    laws: tuple[Law, Law] = (posterior, prior)
     places = places_for(np.diff(np.ravel(posterior.interval(0.9))))
 
     def say(value: float) -> str:

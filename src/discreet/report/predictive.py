@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr
 
-from discreet.catalogue import ROWS
+from discreet.catalogue import ROWS, expect
+from discreet.families.beta_binomial import BetaBinomial
 from discreet.families.family import Floats
+from discreet.families.normal_mean import NormalMean
 from discreet.numerics.search import bisect, doubles
 from discreet.report.drawn.pictures import bars
 from discreet.report.drawn.svg import Axis, area, bottom_axis, box, curve, line, responsive
@@ -19,9 +21,11 @@ from discreet.report.subject import Group, Subject, quoted
 from discreet.report.summary import LEVEL, shown_first
 
 if TYPE_CHECKING:
+    from discreet.posteriors.base import FamilyPosterior
+    from discreet.posteriors.posterior import Posterior
     from discreet.release.release import Release
 
-    Predictive = Callable[[Release, Subject, Any], Html]
+    Predictive = Callable[[Release, Subject, FamilyPosterior], Html]
 
 
 MOST_BARS, MOST_ROWS, FINE, DRAWS = 50, 12, 4096, 4000
@@ -29,7 +33,7 @@ MOST_COUNTS = 2**16
 TAIL = (1 - LEVEL) / 2
 
 
-def predictive(release: Release, subject: Subject, posterior: Any) -> Html | None:  # noqa: ANN401
+def predictive(release: Release, subject: Subject, posterior: Posterior) -> Html | None:
     """Draw the posterior predictive, as the catalogue has it; None for a family without a row."""
     row = ROWS.get(release.model.name)
     drawn: Html | None = (
@@ -39,7 +43,7 @@ def predictive(release: Release, subject: Subject, posterior: Any) -> Html | Non
 
 
 # --- categories ------------
-def true_or_false(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
+def true_or_false(release: Release, subject: Subject, posterior: FamilyPosterior) -> Html:
     if getattr(release.model, "grid", 1) != 1:
         return paragraphs(
             "Records lie between 0 and 1 and enter through a pseudo-likelihood, which predicts no single "
@@ -52,7 +56,7 @@ def true_or_false(release: Release, subject: Subject, posterior: Any) -> Html:  
     return _figure(bars("predictive", subject.title, rows), said)
 
 
-def categories(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
+def categories(release: Release, subject: Subject, posterior: FamilyPosterior) -> Html:
     (group,) = subject.groups
     shares = posterior.flat_mean()
     trials = getattr(release.model, "trials", None)
@@ -75,7 +79,7 @@ def _largest(group: Group, shares: Floats) -> list[tuple[str, float]]:
 
 
 # --- counts ------------
-def _counted(release: Release, posterior: Any, reach: tuple[int, int]) -> Html:  # noqa: ANN401
+def _counted(release: Release, posterior: FamilyPosterior, reach: tuple[int, int]) -> Html:
     """Draw a bar for each count, or a curve where they are many."""
     start, end = reach
     x: Floats = np.unique(np.rint(np.linspace(start, end, min(end - start, FINE) + 1)))
@@ -92,25 +96,25 @@ def _quantiles(x: Floats, mass: Floats) -> list[float]:
     return [float(x[np.searchsorted(total, q)]) for q in (TAIL, 1 - TAIL, 0.001, 0.999)]
 
 
-def _poisson_reach(posterior: Any) -> tuple[int, int]:  # noqa: ANN401
+def _poisson_reach(posterior: FamilyPosterior) -> tuple[int, int]:
     """All rates that matter, and eight deviations of a count beyond them."""
     low, high = np.ravel(posterior.interval(0.999))
     return max(0, int(low - 8 * low**0.5) - 1), int(high + 8 * high**0.5) + 9
 
 
-def _binomial_reach(posterior: Any) -> tuple[int, int]:  # noqa: ANN401
-    trials = posterior.prior.trials
+def _binomial_reach(posterior: FamilyPosterior) -> tuple[int, int]:
+    trials = expect(BetaBinomial, posterior.prior).trials
     low, high = np.ravel(posterior.interval(0.999)) * trials
     far = 4 * trials**0.5 + 1
     return max(0, int(low - far)), min(trials, int(high + far) + 1)
 
 
-def _geometric_reach(posterior: Any) -> tuple[int, int]:  # noqa: ANN401
+def _geometric_reach(posterior: FamilyPosterior) -> tuple[int, int]:
     """(1 − p)^x is below e^{−7} from x = 7/p on, for all but a hundredth of the p."""
     return 0, int(min(7 / max(float(np.ravel(posterior.interval(0.98))[0]), 1e-12), 1e12)) + 1
 
 
-def _reach(posterior: Any) -> tuple[int, int]:  # noqa: ANN401
+def _reach(posterior: FamilyPosterior) -> tuple[int, int]:
     """Double the end until it leaves a thousandth of the mass outside, or there are too many to draw."""
     end = 16
     while end < MOST_COUNTS and np.exp(posterior.log_predictive(np.arange(end + 1))).sum() < 0.999:
@@ -118,7 +122,7 @@ def _reach(posterior: Any) -> tuple[int, int]:  # noqa: ANN401
     return 0, end
 
 
-def _counts(reach: Callable[[Any], tuple[int, int]]) -> Predictive:
+def _counts(reach: Callable[[FamilyPosterior], tuple[int, int]]) -> Predictive:
     return lambda release, _, posterior: _counted(release, posterior, reach(posterior))
 
 
@@ -148,7 +152,13 @@ def _whole(value: float) -> str:
 
 
 # --- measurements ------------
-def _drawn(release: Release, posterior: Any, middle: float, reach: float, one_sided: bool) -> Html:  # noqa: ANN401, FBT001
+def _drawn(
+    release: Release,
+    posterior: FamilyPosterior,
+    middle: float,
+    reach: float,
+    one_sided: bool,  # noqa: FBT001
+) -> Html:
     """Find where the density lives by widening around its middle; give up where no picture holds it."""
     for power in range(20):
         x = np.linspace(middle if one_sided else middle - reach * 2**power, middle + reach * 2**power, FINE)
@@ -163,14 +173,18 @@ def _drawn(release: Release, posterior: Any, middle: float, reach: float, one_si
     return _figure(picture, _between(release, low, high, places_for([high - low])))
 
 
-def _density(where: Callable[[Any], tuple[float, float, bool]]) -> Predictive:
+def _density(where: Callable[[FamilyPosterior], tuple[float, float, bool]]) -> Predictive:
     """Say where a predictive has its middle, how far a deviation reaches, and if it starts at the middle."""
     return lambda release, _, posterior: _drawn(release, posterior, *where(posterior))
 
 
 waiting_density = _density(lambda law: (0.0, 1 / law.flat_mean()[0], True))
 normal_density = _density(
-    lambda law: (law.flat_mean()[0], (float(law.prior.noise) + law.flat_variance()[0]) ** 0.5, False)
+    lambda law: (
+        law.flat_mean()[0],
+        (float(expect(NormalMean, law.prior).noise) + law.flat_variance()[0]) ** 0.5,
+        False,
+    )
 )
 student_density = _density(
     lambda law: (law.flat_mean()[0], (law.flat_mean()[1] + law.flat_variance()[0]) ** 0.5, False)
@@ -192,7 +206,7 @@ def _smooth(release: Release, x: Floats, height: Floats) -> Html:
 
 
 # --- several measurements ------------
-def each_column(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401, ARG001
+def each_column(release: Release, subject: Subject, posterior: FamilyPosterior) -> Html:  # noqa: ARG001
     """x_i | θ ~ N(μ_i, Σ_ii), averaged over draws of θ: ends where the average of Φ reaches 5 and 95 %."""
     labels = subject.groups[0].labels
     d, rows = len(labels), []
@@ -212,7 +226,7 @@ def _mixed_quantile(middle: Floats, spread: Floats, q: float) -> float:
     return bisect(lambda x: ndtr((x - middle) / spread).mean() >= q, low, high, doubles, turns=50)
 
 
-def given_features(release: Release, subject: Subject, posterior: Any) -> Html:  # noqa: ANN401
+def given_features(release: Release, subject: Subject, posterior: FamilyPosterior) -> Html:
     """y|x, θ ~ N(xᵀw, σ²)."""
     group, means = subject.groups[0], posterior.flat_mean()
     weights, spread = means[:-1], float(means[-1]) ** 0.5

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.catalogue import expect
+from discreet.families.family import Floats
+from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
 from discreet.report.drawn.shares import LEVEL, Shares
 from discreet.report.drawn.svg import cut_to_room, line, pixels, responsive, words
 from discreet.report.markup import Html, element, joined
@@ -13,7 +16,7 @@ from discreet.report.numbers import whole
 from discreet.report.subject import quoted
 
 if TYPE_CHECKING:
-    from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
+    from discreet.models.hidden_markov import HiddenMarkov
     from discreet.release.release import Release
 
 MOST_CHAINS = 40
@@ -22,7 +25,8 @@ ROW = 22.0
 
 def emissions(release: Release) -> tuple[Shares, ...]:
     """Each feature within each state, then the next state given the last, as the likeliest chains say."""
-    model, best = release.model, _posterior(release).best.pooled()
+    best = _posterior(release).best.pooled()
+    model = best.model
     names = _names(model)
     means, intervals = best.emissions(), best.emission_intervals(LEVEL)
     tables = [
@@ -36,16 +40,17 @@ def emissions(release: Release) -> tuple[Shares, ...]:
 
 
 def _posterior(release: Release) -> HiddenMarkovPosterior:
-    return cast("HiddenMarkovPosterior", release.posterior)
+    return expect(HiddenMarkovPosterior, release.posterior)
 
 
-def _names(model: Any) -> tuple[str, ...]:  # noqa: ANN401
+def _names(model: HiddenMarkov) -> tuple[str, ...]:
     return tuple(f"state {k + 1}" for k in range(model.states))
 
 
 def states(release: Release) -> Html:
     """Draw the likeliest state of each chain (a row) at each step, paler where it is less sure."""
-    model, posterior = release.model, _posterior(release)
+    posterior = _posterior(release)
+    model = posterior.model
     shares = posterior.best.pooled().assignments()[0]  # (chains, steps, states)
     rows = release.labels.levels(model.chain, model.chains)[:MOST_CHAINS]
 
@@ -76,7 +81,7 @@ def states(release: Release) -> Html:
     )
 
 
-def _mark(x: float, top: float, width: float, shares: Any) -> Html:  # noqa: ANN401
+def _mark(x: float, top: float, width: float, shares: Floats) -> Html:
     """Draw a bar as high as the number of the state."""
     k, count = int(shares.argmax()), shares.size
     height = (ROW - 4) * (k + 1) / count

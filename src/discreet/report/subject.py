@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.catalogue import ROWS
+from discreet.catalogue import ROWS, expect
+from discreet.families.family import Family
 
 if TYPE_CHECKING:
     from discreet.release.release import Release
@@ -143,7 +144,7 @@ def weights(release: Release) -> Subject:
 
 
 def unnamed(release: Release) -> Subject:
-    count = np.size(release.model.mean())
+    count = np.size(expect(Family, release.model).mean())
     labels = ("θ",) if count == 1 else _numbered("θ", count)
     return Subject(f"What was learned about {_columns(release)}?", (Group("The parameter", "θ", labels),))
 

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from discreet.catalogue import expect
 from discreet.families.family import Floats
+from discreet.posteriors.drawn import DrawnPosterior
 from discreet.report.subject import Group
 
 if TYPE_CHECKING:
-    from discreet.posteriors.drawn import DrawnPosterior
     from discreet.release.release import Release
 
 
 LEVEL = 0.9
 DRAWN = "draws"  # the reading of a release that holds draws and nothing else
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
+
+
+class Law(Protocol):
+    """A family, or what was read."""
+
+    def mean(self) -> ArrayLike: ...
+    def variance(self) -> ArrayLike: ...
+    def interval(self, level: float) -> ArrayLike: ...
 
 
 @final
@@ -31,7 +41,7 @@ class Summary:
     interval: Floats  # shape (coordinates, 2)
 
     @classmethod
-    def of(cls, member: Any) -> Summary:  # noqa: ANN401 - a Family or what was read
+    def of(cls, member: Law) -> Summary:
         ends = np.asarray(member.interval(LEVEL), dtype=np.float64).reshape(-1, 2)
         return cls(_flat(member.mean()), np.sqrt(_flat(member.variance())), ends)
 
@@ -44,7 +54,7 @@ class Summary:
         return np.asarray(self.interval[:, 1] - self.interval[:, 0])
 
 
-def _flat(values: Any) -> Floats:  # noqa: ANN401 - a number or a vector
+def _flat(values: ArrayLike) -> Floats:
     return np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
 
 
@@ -52,7 +62,7 @@ def released_draws(release: Release) -> Floats | None:
     """Return θ₁, …, θ_q as rows, where draws are all that was released."""
     if release.reading != DRAWN:
         return None
-    return cast("DrawnPosterior", release.posterior).held
+    return expect(DrawnPosterior, release.posterior).held
 
 
 def shown_first(group: Group, sizes: Floats, most: int) -> list[int]:

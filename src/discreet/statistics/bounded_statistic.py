@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from discreet.catalogue import row_of
-from discreet.families.family import Family, Sensitivity
-from discreet.models.count_model import CountModel
-from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.families.family import Sensitivity
+from discreet.models.model import Model
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.statistics.exact_value import PrivateValue, checked, of_rows
 from discreet.statistics.ranges import refuse_narrow
@@ -21,7 +20,6 @@ from discreet.tables.errors import blindly
 from discreet.tables.table import Table
 
 Query = Callable[[], PrivateValue]
-Model = Family | CountModel | GeneralizedLinear
 
 
 @final
@@ -79,9 +77,9 @@ def bounded(
     return BoundedStatistic(table, model, relation, n, query)
 
 
-def bind(model: Any, table: Table) -> tuple[Table, Any]:  # noqa: ANN401 - a family as it is
+def bind(model: Model, table: Table) -> tuple[Table, Model]:
     """Return the table with the columns that the model reads, and the model knowing their sizes."""
-    bind: Callable[[Table, Any], tuple[Table, Any]] | None = row_of(model).load("binder")
+    bind: Callable[[Table, Model], tuple[Table, Model]] | None = row_of(model).load("binder")
     return (table, model) if bind is None else bind(table, model)
 
 

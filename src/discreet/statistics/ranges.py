@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import singledispatch
-from typing import TYPE_CHECKING, Any
 
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.model import Model
 from discreet.tables.derived.demands import range_of
 from discreet.tables.schema import Binary, Bounded, Count, Kind
 from discreet.tables.table import Table
-
-if TYPE_CHECKING:
-    from discreet.statistics.bounded_statistic import Model
 
 Limits = tuple[Fraction, Fraction] | None
 
@@ -39,23 +35,11 @@ def refuse_narrow(table: Table, model: Model) -> None:
             )
 
 
-@singledispatch
-def _taken(model: Any, columns: tuple[str, ...]) -> tuple[str, Limits, tuple[str, ...]]:  # noqa: ANN401 - a Family
+def _taken(model: Model, columns: tuple[str, ...]) -> tuple[str, Limits, tuple[str, ...]]:
     """Say who takes numbers, within which limits, of which columns."""
-    return type(model).__name__, model.limits, columns
-
-
-@_taken.register(CountModel)
-def _taken_count_model(model: CountModel, columns: tuple[str, ...]) -> tuple[str, Limits, tuple[str, ...]]:
-    return type(model).__name__, None, columns  # codes, each of which has its place
-
-
-@_taken.register(GeneralizedLinear)
-def _taken_generalized_linear(
-    model: GeneralizedLinear, columns: tuple[str, ...]
-) -> tuple[str, Limits, tuple[str, ...]]:
-    del columns  # features are scaled by their bounds
-    return f"the {model.loss.name} loss", model.loss.limits, (model.target,)
+    if isinstance(model, GeneralizedLinear):  # features are scaled by their bounds
+        return f"the {model.loss.name} loss", model.loss.limits, (model.target,)
+    return type(model).__name__, None if isinstance(model, CountModel) else model.limits, columns
 
 
 def _ends(kind: Kind) -> tuple[float, float] | None:

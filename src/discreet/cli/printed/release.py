@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.catalogue import expect
 from discreet.cli.printed.cautions import cautions, read_as
 from discreet.cli.printed.errors import reworded
 from discreet.cli.printed.show import heading, say, table
-from discreet.families.family import Floats
+from discreet.families.family import Family, Floats
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.model import Model
 from discreet.posteriors.drawn import DrawnPosterior
 from discreet.posteriors.read import DRAWN
 from discreet.privacy.words import in_words, upward
@@ -116,15 +117,13 @@ def summary(release: Release) -> list[dict[str, Any]]:
     ]
 
 
-@singledispatch
-def before(model: Any) -> Floats:  # noqa: ANN401 - a Family
+def before(model: Model) -> Floats:
     """Return the prior means of the coordinates of θ."""
-    return np.ravel(model.mean())
-
-
-@before.register(GeneralizedLinear)
-def _before_generalized_linear(model: GeneralizedLinear) -> Floats:
-    return np.zeros(model.dimension)
+    return (
+        np.zeros(model.dimension)
+        if isinstance(model, GeneralizedLinear)
+        else np.ravel(expect(Family, model).mean())
+    )
 
 
 def shares(release: Release) -> list[dict[str, Any]]:

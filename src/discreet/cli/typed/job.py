@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from discreet.catalogue import FAMILY, ROWS, names
 from discreet.cli.typed.arguments import assignments, derivations, names_own_columns, number, one_of
+from discreet.models.model import Model as AnyModel
 
 if TYPE_CHECKING:
     from discreet.families.family import Family
@@ -155,7 +156,7 @@ def _floats(value: object) -> Any:  # noqa: ANN401
     return [_floats(v) for v in value] if isinstance(value, list) else value
 
 
-def any_model_of(job: Job, schema: Schema) -> Family | CountModel | GeneralizedLinear:
+def any_model_of(job: Job, schema: Schema) -> AnyModel:
     """Build what is to be fitted: a prior, or a model of counts or regression, which names its columns."""
     name = one_of("model", str(job.model), names())
     if not names_own_columns(name):

@@ -13,6 +13,7 @@ from discreet.datasets.event_log import FEATURES, EventLog
 from discreet.experiments.hidden_markov.held_out import TITLES
 from discreet.experiments.hidden_markov.states import EPSILON, SHOWN, STATES, FittedStates
 from discreet.experiments.thesis.figure import COLOURS, finish, legend_beside, new_figure
+from discreet.families.family import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +86,7 @@ def tables(log: EventLog, found: Sequence[FittedStates], path: Path) -> Path:
     return _saved(figure, path)
 
 
-def _table(axes: Any, table: Any, levels: Sequence[str]) -> None:  # noqa: ANN401 - matplotlib's
+def _table(axes: Axes, table: Floats, levels: Sequence[str]) -> None:
     axes.imshow(table, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for (k, j), share in np.ndenumerate(table):
         axes.text(

@@ -15,7 +15,8 @@ from discreet.catalogue import REGRESSION
 from discreet.experiments.regression.chain import within
 from discreet.experiments.regression.data import RowSplit, Task
 from discreet.experiments.thesis.figure import COLOURS
-from discreet.mechanisms.registry import MECHANISMS, offered_to
+from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.mechanisms.registry import model_mechanism, offered_to
 from discreet.mechanisms.regression.draws import RegressionDraw, simulate
 from discreet.mechanisms.regression.one_sample import OneRegressionSample
 from discreet.mechanisms.regression.samplers.potential import Potential
@@ -84,12 +85,12 @@ def _splits(task: Task, seeds: range) -> Iterator[tuple[RowSplit, range]]:
 
 
 @cache
-def calibrated(method: str, model: GeneralizedLinear, target: Guarantee, n: int) -> Any:  # noqa: ANN401
+def calibrated(method: str, model: GeneralizedLinear, target: Guarantee, n: int) -> ModelMechanism | None:
     """Return the mechanism, or None if no knob of it meets the target.
 
     Under ADD_REMOVE n is private, and the draws get a round public cap above it.
     """
-    calibrate: Any = MECHANISMS[offered_to(REGRESSION)[method]].calibrate  # type: ignore[attr-defined]
+    calibrate = model_mechanism(offered_to(REGRESSION)[method]).calibrate
     private = target.relation is not SUBSTITUTE
     capped = private and "most" in inspect.signature(calibrate).parameters
     try:
@@ -125,15 +126,17 @@ def round_above(n: int) -> int:
     return -(-n // unit) * unit
 
 
-def released_scores(ready: Any, split: RowSplit, seeds: range) -> Iterator[Score]:  # noqa: ANN401
+def released_scores(ready: ModelMechanism, split: RowSplit, seeds: range) -> Iterator[Score]:
     """Release once a seed, and predict the rows that were held out; draws share one pass over the records.
 
     Predicted as the default reading does; its weights and its caution, which are slow, are left out.
     """
-    draws: Any = {OneRegressionSample: sampled}.get(type(ready), simulate)
-    if isinstance(ready, RegressionDraw | OneRegressionSample):
-        for w in draws(ready, split.records, len(seeds), SeededSource(seeds.start)):
-            yield drawn(w, split)
+    size, public = len(seeds), SeededSource(seeds.start)
+    if isinstance(ready, RegressionDraw):
+        yield from (drawn(w, split) for w in simulate(ready, split.records, size, public))
+        return
+    if isinstance(ready, OneRegressionSample):
+        yield from (drawn(w, split) for w in sampled(ready, split.records, size, public))
         return
     value = split.records if ready.reads == "records" else split.moments
     for seed in seeds:

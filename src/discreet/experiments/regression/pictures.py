@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.experiments.regression.methods import NOT_PRIVATE, STYLES
 from discreet.experiments.thesis.figure import finish, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 MEASURES = ((7, "test error"), (8, "negative log-likelihood\na record (nats)"))
@@ -99,7 +101,7 @@ def _distinct(rows: Rows, column: int) -> list[Any]:
     return list(dict.fromkeys(row[column] for row in rows))
 
 
-def _finished(figure: Any, grid: Any, title: str, path: Path) -> Path:  # noqa: ANN401
+def _finished(figure: Figure, grid: NDArray[Any], title: str, path: Path) -> Path:
     figure.suptitle(title, fontsize=10)
     every: dict[str, Any] = {}
     for axes in grid.flat:

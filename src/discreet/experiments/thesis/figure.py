@@ -6,12 +6,13 @@ import csv
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -54,7 +55,7 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def finish(figure: Any, path: Path) -> Path:  # noqa: ANN401
+def finish(figure: Figure, path: Path) -> Path:
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(visible=True, which="major", color="#DDDDDD", linewidth=0.6)
@@ -63,7 +64,7 @@ def finish(figure: Any, path: Path) -> Path:  # noqa: ANN401
     return path
 
 
-def legend_beside(figure: Any, axes: Any, title: str | None = None) -> None:  # noqa: ANN401
+def legend_beside(figure: Figure, axes: Axes, title: str | None = None) -> None:
     """Put the legend right of the axes, where no data can be."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(

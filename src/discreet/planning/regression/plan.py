@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 
 from discreet.catalogue import REGRESSION
 from discreet.families.family import public_size
-from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.registry import MECHANISMS, offered_to
+from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
+from discreet.mechanisms.registry import model_mechanism, offered_to
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
@@ -114,12 +114,12 @@ def candidates(
         raise ValueError(f"mechanisms of a regression are {', '.join(known)}; got {', '.join(asked)}")
     size = None if target.relation is ADD_REMOVE else n
 
-    def of(kind: Any) -> Callable[[], Mechanism]:  # noqa: ANN401
+    def of(kind: type[ModelMechanism]) -> Callable[[], Mechanism]:
         capped = {"most": 2 * n} if size is None and "most" in kind.__dataclass_fields__ else {}
         found: Callable[[], Mechanism] = partial(kind.calibrate, model, n=size, target=target, **capped)
         return found
 
-    return [(name, of(MECHANISMS[known[name]])) for name in asked]
+    return [(name, of(model_mechanism(known[name]))) for name in asked]
 
 
 # ── mechanisms, tried ───────────────────────────────────────────────────────────────────────────────────
@@ -204,7 +204,7 @@ def _averaged(
     )
 
 
-def knobs(mechanism: Any) -> str:  # noqa: ANN401
+def knobs(mechanism: Mechanism | None) -> str:
     """Show the public settings that the calibration found."""
     known = () if mechanism is None else (f.name for f in fields(mechanism) if f.name in KNOBS)
     return ", ".join(f"{name} = {float(getattr(mechanism, name)):.3g}" for name in known)

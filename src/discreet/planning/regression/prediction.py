@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from discreet.families.family import Floats
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.planning.ranked import TRUSTED, Compared, json_row
@@ -47,7 +48,7 @@ class RegressionPrediction:
         return json_row(self, "errors") | {"replicates": self.replicates}
 
 
-def standard_error(values: Any) -> float:  # noqa: ANN401 - an array
+def standard_error(values: Floats) -> float:
     """Of a mean; NaN from one value alone."""
     return float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else math.nan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -143,6 +143,6 @@ def _missed_logistic(_loss: Logistic, predicted: Floats, truth: Floats) -> tuple
     return float(wrong.mean()), float(-np.mean(truth * np.log(p) + (1 - truth) * np.log1p(-p)))
 
 
-def error_name(model: Any) -> str:  # noqa: ANN401
+def error_name(model: GeneralizedLinear) -> str:
     """Name the error that `missed` gives first."""
     return "test error" if isinstance(model.loss, Logistic) else "rms error of rate"

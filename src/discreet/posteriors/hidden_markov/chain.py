@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from discreet.models.hidden_markov import HiddenMarkov
 
 Arrays = dict[str, Any]
+
+
+Scores: TypeAlias = NDArray[np.float32]  # of every cell and state, padded for the kernels
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Emissions(ABC):
         """Set what the first sweep starts from, given the states it starts from."""
 
     @abstractmethod
-    def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Any, power: float) -> None:  # noqa: ANN401
+    def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Scores, power: float) -> None:
         """θ (and whatever else is unknown) | z, then the score of every cell and state; likelihood^power."""
 
     def settle(self) -> None:  # noqa: B027
@@ -71,7 +74,7 @@ class CountEmissions(Emissions):
             float(model.emission),
         )
 
-    def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Any, power: float) -> None:  # noqa: ANN401
+    def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Scores, power: float) -> None:
         from discreet.posteriors.hidden_markov.kernels.sweeps import emission_step  # noqa: PLC0415 - numba on first use
 
         emission_step(
@@ -218,7 +221,7 @@ def stored(place: Mapping[str, Any], stream: Mapping[str, Any]) -> Arrays:
     return {**place, "stream": np.array(json.dumps(stream, default=_plain))}
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - what json cannot write
+def _plain(value: NDArray[Any]) -> dict[str, Any]:  # what json cannot write
     return {"array": value.tolist(), "dtype": str(value.dtype)}
 
 

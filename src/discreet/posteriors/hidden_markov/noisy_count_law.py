@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,9 +204,9 @@ def fill(
 
 
 def _pieces(
-    low: Any,  # noqa: ANN401
-    length: Any,  # noqa: ANN401
-    base: Any,  # noqa: ANN401
+    low: NDArray[np.int64],
+    length: NDArray[np.int64],
+    base: NDArray[np.int64],
     values: Floats,
     slopes: Floats,
 ) -> NoiseTable:

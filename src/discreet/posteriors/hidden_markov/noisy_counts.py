@@ -13,7 +13,7 @@ from scipy.special import gammaln
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.cautions import strayed
-from discreet.posteriors.hidden_markov.chain import Arrays, Emissions
+from discreet.posteriors.hidden_markov.chain import Arrays, Emissions, Scores
 from discreet.posteriors.hidden_markov.kernels.noisy_moves import (
     WANTED,
     clamp,
@@ -160,7 +160,7 @@ class NoisyEmissions(Emissions):
         t = self.data.table
         return t.pieces, t.base, t.first, t.length, t.ends
 
-    def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Any, power: float) -> None:  # noqa: ANN401
+    def step(self, rng: np.random.Generator, z: NDArray[np.int64], scores: Scores, power: float) -> None:
         self.move(rng, z, power)
         noisy_scores(self.data.rows, self.log_rate, self.root_theta, power, *self._table(), scores)
 

@@ -49,7 +49,14 @@ class HiddenMarkovPosterior(Answers):
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, *, z: Any, theta: Any, transitions: Any, **facts: Any) -> HiddenMarkovPosterior:  # noqa: ANN401
+    def of(
+        cls,
+        *,
+        z: NDArray[np.int16],
+        theta: Floats,
+        transitions: Floats,
+        **facts: Any,  # noqa: ANN401
+    ) -> HiddenMarkovPosterior:
         """Resolve the labels: every draw of every chain against the likeliest chain's usual path."""
         states, kept = facts["model"].states, facts["log_joint"][:, facts["warm_up"] :]
         best = int(kept.mean(axis=1).argmax())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,14 +16,30 @@ from discreet.posteriors.hidden_markov.readings import unread_cells
 Floats = NDArray[np.float64]
 
 
+class ReleasedKernel(Protocol):
+    """A kernel of the layer that sees private counts, as far as its runs are read."""
+
+    name: ClassVar[str]
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def heat(self) -> Fraction: ...
+    @property
+    def length(self) -> int | None: ...
+    def told(self, draws: Floats) -> tuple[Sequence[str], Floats]: ...
+
+
 class ReleasedChains(Protocol):
     """What the runs of private chains return (`line.chains`, `mcmc.running.run`), as far as it is read."""
 
     @property
-    def draws(self) -> Any: ...  # noqa: ANN401 - (chains, start and steps, entries)
+    def draws(self) -> Floats: ...  # (chains, start and steps, entries)
 
     @property
-    def kernel(self) -> Any: ...  # noqa: ANN401 - HiddenMarkovGibbs
+    def kernel(self) -> ReleasedKernel: ...
 
 
 def read(
@@ -65,7 +83,7 @@ def transition_means(z: NDArray[Any], model: HiddenMarkov) -> Floats:
     return np.asarray(means.reshape(*z.shape[:2], K + 1, K))
 
 
-def _model(kernel: Any) -> HiddenMarkov:  # noqa: ANN401
+def _model(kernel: ReleasedKernel) -> HiddenMarkov:
     model = getattr(kernel, "model", None)
     if not isinstance(model, HiddenMarkov):
         raise TypeError(

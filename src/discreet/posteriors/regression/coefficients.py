@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +30,10 @@ NODES = np.linspace(-8, 8, 257)  # of the trapezoidal rule, which is exact to e^
 class Coefficients(Posterior):
     """The weights of a generalised linear model, by name, and what they predict. Public, and free to read."""
 
-    if TYPE_CHECKING:  # a field where a reading may say something against itself
+    if TYPE_CHECKING:  # fields, of some kinds or of all
+
+        @property
+        def model(self) -> GeneralizedLinear: ...
 
         @property
         def caution(self) -> str | None:
@@ -38,8 +41,7 @@ class Coefficients(Posterior):
 
     def own_names(self) -> tuple[str, ...]:
         """Name each weight; the intercept last."""
-        found: tuple[str, ...] = self.model.names
-        return found
+        return self.model.names
 
     def arrangement(self) -> tuple[Variable, ...]:
         return in_a_row("weights", ("weight", self.names))
@@ -142,7 +144,7 @@ class CoefficientDraws(Coefficients, DrawnPosterior):
         return np.asarray(self.model.loss.expected(rows @ self.held.T).mean(axis=1))
 
 
-def drawn(draws: Draws, model: Any) -> CoefficientDraws:  # noqa: ANN401 - a GeneralizedLinear
+def drawn(draws: Draws, model: GeneralizedLinear) -> CoefficientDraws:
     """Read released draws as weights."""
     del model
     return CoefficientDraws(draws)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,15 @@ from discreet.report.numbers import teller, tick_teller
 from discreet.report.subject import Group
 from discreet.report.summary import LEVEL
 
+if TYPE_CHECKING:
+    from discreet.posteriors.base import FamilyPosterior
+
+
 ROOM = 1.2  # shown of the prior on either side, in posteriors; more is cut, and the caption says so
 POINTS = 240
 
 
-def density(prior: Family, posterior: Any, group: Group) -> tuple[Html, bool]:  # noqa: ANN401
+def density(prior: Family, posterior: FamilyPosterior, group: Group) -> tuple[Html, bool]:
     """Draw both laws, the interval marked; and say whether the prior reaches beyond the picture."""
     low, high, cut = span(prior, posterior)
     x = np.linspace(low, high, POINTS + 2)[1:-1]
@@ -53,7 +57,7 @@ def density(prior: Family, posterior: Any, group: Group) -> tuple[Html, bool]:  
     return responsive("density", f"Prior and posterior: {group.axis}", story, draw), cut
 
 
-def span(prior: Family, posterior: Any) -> tuple[float, float, bool]:  # noqa: ANN401
+def span(prior: Family, posterior: FamilyPosterior) -> tuple[float, float, bool]:
     """Choose what to show: the posterior, and the prior as far as that leaves it readable."""
     inner, outer = (np.ravel(law.interval(p)) for law, p in ((posterior, 0.9995), (prior, 0.98)))
     room = (inner[1] - inner[0]) * ROOM

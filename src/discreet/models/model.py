@@ -1,0 +1,11 @@
+"""What a model is: a family, a model of counts or a regression."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from discreet.families.family import Family
+from discreet.models.count_model import CountModel
+from discreet.models.generalized_linear import GeneralizedLinear
+
+Model: TypeAlias = Family | CountModel | GeneralizedLinear
