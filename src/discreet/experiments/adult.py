@@ -85,8 +85,8 @@ def answers(question: AdultQuestion) -> Iterator[Answer]:
     yield Answer(
         "noisy_statistics",
         knob,
-        posterior.flat_mean(),
-        posterior.flat_sample(DRAWS),
+        posterior.mean().values,
+        posterior.sample(DRAWS).values,
     )
 
 

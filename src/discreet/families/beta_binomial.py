@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 
 from discreet.families.exact_fields import Whole, rational
 from discreet.families.family import Floats, records
 from discreet.families.laws.beta import BetaLaw
-from discreet.families.records import Lattice
+from discreet.families.records import Lattice, counts_within
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Relation
 from discreet.privacy.worst_pairs.pairs import WorstCase
@@ -32,7 +31,7 @@ class BetaBinomial(BetaLaw):
 
     @property
     def lattice(self) -> Lattice:
-        return Lattice(Fraction(0), Fraction(self.trials), Fraction(1), integral=True)
+        return Lattice.of_counts(self.trials)
 
     def update(self, statistic: ArrayLike, n: Exact, *, weight: Exact = 1) -> Self:
         successes, total = self._weighted(statistic, n, weight)
@@ -58,19 +57,15 @@ class BetaBinomial(BetaLaw):
 
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         count, p = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64))
-        inside, k = self._inside(count)
+        inside, k = counts_within(count, self.trials)
         return np.where(inside, self._choose(k) + xlogy(k, p) + xlog1py(self.trials - k, -p), -np.inf)
 
     def log_predictive(self, x: ArrayLike) -> Floats:
         """C(m, x) B(α+x, β+m−x)/B(α, β)."""
         a, b = self._parameters
-        inside, k = self._inside(np.asarray(x, dtype=np.float64))
+        inside, k = counts_within(np.asarray(x, dtype=np.float64), self.trials)
         mass = self._choose(k) + betaln(a + k, b + self.trials - k) - betaln(a, b)
         return np.where(inside, mass, -np.inf)
-
-    def _inside(self, count: Floats) -> tuple[NDArray[np.bool_], Floats]:
-        inside = (count >= 0) & (count <= self.trials) & (count == np.floor(count))
-        return inside, np.where(inside, count, 0.0)
 
     def _choose(self, k: Floats) -> Floats:
         return gammaln(self.trials + 1) - gammaln(k + 1) - gammaln(self.trials - k + 1)

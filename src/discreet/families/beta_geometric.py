@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -13,7 +12,7 @@ from scipy.special import betaln, xlog1py
 from discreet.families.exact_fields import Whole, rational
 from discreet.families.family import Floats, records
 from discreet.families.laws.beta import BetaLaw
-from discreet.families.records import Lattice
+from discreet.families.records import Lattice, counts_within
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Relation
 from discreet.privacy.worst_pairs.pairs import WorstCase
@@ -35,7 +34,7 @@ class BetaGeometric(BetaLaw):
 
     @property
     def lattice(self) -> Lattice:
-        return Lattice(Fraction(0), Fraction(self.upper), Fraction(1), integral=True)
+        return Lattice.of_counts(self.upper)
 
     def update(self, statistic: ArrayLike, n: Exact, *, weight: Exact = 1) -> Self:
         failures, total = self._weighted(statistic, n, weight)
@@ -58,13 +57,12 @@ class BetaGeometric(BetaLaw):
 
     def log_likelihood(self, x: ArrayLike, theta: ArrayLike) -> Floats:
         count, p = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64))
-        inside = (count >= 0) & (count == np.floor(count))
+        inside, k = counts_within(count)
         with np.errstate(divide="ignore"):
-            return np.where(inside, np.log(p) + xlog1py(np.where(inside, count, 0.0), -p), -np.inf)
+            return np.where(inside, np.log(p) + xlog1py(k, -p), -np.inf)
 
     def log_predictive(self, x: ArrayLike) -> Floats:
         """B(α+1, β+x)/B(α, β)."""
-        count = np.asarray(x, dtype=np.float64)
         a, b = self._parameters
-        inside = (count >= 0) & (count == np.floor(count))
-        return np.where(inside, betaln(a + 1, b + np.where(inside, count, 0.0)) - betaln(a, b), -np.inf)
+        inside, k = counts_within(np.asarray(x, dtype=np.float64))
+        return np.where(inside, betaln(a + 1, b + k) - betaln(a, b), -np.inf)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from numbers import Integral
-from typing import final
+from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 
 from discreet.privacy.arithmetic.ball import Exact
 
+Given = TypeVar("Given")
+Kept = TypeVar("Kept")
+GRID_BITS = 15
 PRIOR = "the prior must be normalizable and public"
 
 
@@ -42,8 +47,32 @@ def power_of_two_above(x: Fraction) -> Fraction:
     return power
 
 
+class ExactField(ABC, Generic[Given, Kept]):
+    """A field of a frozen model: checked when it is set, and kept exactly."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> Kept:
+        if instance is None:
+            return self.default()
+        kept: Kept = instance.__dict__[self.name]
+        return kept
+
+    def default(self) -> Kept:
+        """Return what dataclasses sees as the default; AttributeError where the field has none."""
+        raise AttributeError(self.name)
+
+    @abstractmethod
+    def checked(self, value: Given) -> Kept:
+        """Return what is kept of a value, or refuse it."""
+
+    def __set__(self, instance: object, value: Given) -> None:
+        instance.__dict__[self.name] = self.checked(value)
+
+
 @final
-class Rational:
+class Rational(ExactField[Exact, Fraction]):
     """A field that takes int, float or Fraction and holds the Fraction.
 
     `needed` says why it cannot be left out, to somebody who did.
@@ -51,61 +80,51 @@ class Rational:
 
     def __init__(self, *, positive: bool = True, default: int | None = None, needed: str = "") -> None:
         self.positive = positive
-        self.default = default
+        self.given = default
         self.needed = needed
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+    def default(self) -> Fraction:
+        if self.needed:
+            return None  # type: ignore[return-value]  # a default for dataclasses, refused when set
+        return super().default() if self.given is None else Fraction(self.given)
 
-    def __get__(self, instance: object | None, owner: type | None = None) -> Fraction:
-        if instance is None:
-            if self.needed:
-                return None  # type: ignore[return-value]  # a default for dataclasses, refused when set
-            if self.default is None:  # so that dataclasses sees a field without a default
-                raise AttributeError(self.name)
-            return Fraction(self.default)
-        return instance.__dict__[self.name]
-
-    def __set__(self, instance: object, value: Exact) -> None:
+    def checked(self, value: Exact) -> Fraction:
         if self.needed and value is None:
             raise ValueError(f"{self.name} is missing: {self.needed}")
-        why = self.needed or PRIOR
-        instance.__dict__[self.name] = rational(value, what=self.name, positive=self.positive, why=why)
+        return rational(value, what=self.name, positive=self.positive, why=self.needed or PRIOR)
+
+
+def default_grid(lower: Fraction, upper: Fraction) -> Fraction:
+    """Return the smallest power of two at or above (upper − lower)/2^15."""
+    return power_of_two_above((upper - lower) / 2**GRID_BITS) if lower < upper else Fraction(1)
 
 
 @final
-class Grid:
-    """A field for a public power of two; None asks for the default, which the family sets from its bounds."""
+class Grid(ExactField[Exact | None, Fraction]):
+    """A field for a public power of two, set after the bounds; None asks for the default between them."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+    def __init__(self, bounds: Callable[[Any], tuple[Fraction, Fraction]]) -> None:
+        self.bounds = bounds
 
-    def __get__(self, instance: object | None, owner: type | None = None) -> Fraction:
-        if instance is None:
-            return None  # type: ignore[return-value]  # the default, as dataclasses reads it
-        return instance.__dict__[self.name]
+    def default(self) -> Fraction:
+        return None  # type: ignore[return-value]  # as dataclasses reads it
+
+    def checked(self, value: Exact | None) -> Fraction:
+        return rational(value or 0, what=self.name)
 
     def __set__(self, instance: object, value: Exact | None) -> None:
-        instance.__dict__[self.name] = None if value is None else rational(value, what=self.name)
+        super().__set__(instance, default_grid(*self.bounds(instance)) if value is None else value)
 
 
 @final
-class Whole:
+class Whole(ExactField[Exact, int]):
     """A field that holds a positive integer, given as an int or as a float that is one."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> int:
-        if instance is None:
-            raise AttributeError(self.name)
-        return instance.__dict__[self.name]
-
-    def __set__(self, instance: object, value: Exact) -> None:
+    def checked(self, value: Exact) -> int:
         exact = rational(value, what=self.name)
         if exact.denominator != 1:
             raise ValueError(f"{self.name} must be a positive integer, got {value!r}")
-        instance.__dict__[self.name] = exact.numerator
+        return exact.numerator
 
 
 def show(x: object) -> str:

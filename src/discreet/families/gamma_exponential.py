@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from discreet.families.exact_fields import Grid, Rational, rational
 from discreet.families.family import Floats, records
 from discreet.families.laws.gamma import GammaLaw
-from discreet.families.records import Lattice, default_grid
+from discreet.families.records import Lattice
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Relation
 from discreet.privacy.worst_pairs.pairs import WorstCase
@@ -28,11 +28,9 @@ class GammaExponential(GammaLaw):
 
     name: ClassVar[str] = "gamma_exponential"
     upper: Rational = Rational()  # noqa: RUF009 - a descriptor
-    grid: Grid = Grid()  # noqa: RUF009
+    grid: Grid = Grid(lambda model: (Fraction(0), model.upper))  # noqa: RUF009
 
     def __post_init__(self) -> None:
-        if self.grid is None:
-            object.__setattr__(self, "grid", default_grid(Fraction(0), self.upper))
         _ = self.lattice
 
     @property

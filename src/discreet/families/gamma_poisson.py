@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -13,7 +12,7 @@ from scipy.special import gammaln, xlogy
 from discreet.families.exact_fields import Whole, rational
 from discreet.families.family import Floats, records
 from discreet.families.laws.gamma import GammaLaw
-from discreet.families.records import Lattice
+from discreet.families.records import Lattice, counts_within
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Relation
 from discreet.privacy.worst_pairs.pairs import WorstCase
@@ -35,7 +34,7 @@ class GammaPoisson(GammaLaw):
 
     @property
     def lattice(self) -> Lattice:
-        return Lattice(Fraction(0), Fraction(self.upper), Fraction(1), integral=True)
+        return Lattice.of_counts(self.upper)
 
     def update(self, statistic: ArrayLike, n: Exact, *, weight: Exact = 1) -> Self:
         events, total = self._weighted(statistic, n, weight)
@@ -60,15 +59,12 @@ class GammaPoisson(GammaLaw):
         count, rate = np.broadcast_arrays(
             np.asarray(x, dtype=np.float64), np.asarray(theta, dtype=np.float64)
         )
-        inside = (count >= 0) & (count == np.floor(count))
-        k = np.where(inside, count, 0.0)
+        inside, k = counts_within(count)
         return np.where(inside, xlogy(k, rate) - rate - gammaln(k + 1), -np.inf)
 
     def log_predictive(self, x: ArrayLike) -> Floats:
         """Γ(s+x)/(Γ(s) x!) · (t/(1+t))^s (1+t)^{−x}: negative binomial."""
-        count = np.asarray(x, dtype=np.float64)
         s, t = self._parameters
-        inside = (count >= 0) & (count == np.floor(count))
-        k = np.where(inside, count, 0.0)
+        inside, k = counts_within(np.asarray(x, dtype=np.float64))
         choose = gammaln(s + k) - gammaln(s) - gammaln(k + 1)
         return np.where(inside, choose - s * np.log1p(1 / t) - k * np.log1p(t), -np.inf)

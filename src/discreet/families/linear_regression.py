@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -23,14 +22,14 @@ from discreet.families.family import (
 )
 from discreet.families.laws.linear_regression import RegressionLaw
 from discreet.families.laws.matrices import floats, nearest_semidefinite, pack, unpack, unpack_exact
-from discreet.families.records import Ball, default_grid
+from discreet.families.vector import InBall
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Relation
 
 
 @final
 @dataclass(frozen=True, repr=False, init=False)
-class BayesianLinearRegression(RegressionLaw):
+class BayesianLinearRegression(InBall, RegressionLaw):
     """σ² ~ IG(a, b), w|σ² ~ N(m, σ²P⁻¹), y|x ~ N(xᵀw, σ²); a record is z = (x, y), ‖z‖ ≤ radius; θ = (w, σ²).
 
     S = Σqqᵀ packed holds XᵀX, Xᵀy and yᵀy. Likelihood and predictive (Student t of y given x) are those of
@@ -39,7 +38,7 @@ class BayesianLinearRegression(RegressionLaw):
 
     name: ClassVar[str] = "bayesian_linear_regression"
     radius: Rational = Rational()  # noqa: RUF009 - a descriptor
-    grid: Grid = Grid()  # noqa: RUF009
+    grid: Grid = Grid(lambda model: (-model.radius, model.radius))  # noqa: RUF009
 
     def __init__(  # noqa: PLR0917 - as a dataclass would; a field cannot share its name with the method `mean`
         self,
@@ -51,9 +50,8 @@ class BayesianLinearRegression(RegressionLaw):
         grid: Exact | None = None,
     ) -> None:
         given = {"location": mean, "precision": precision, "shape": shape, "scale": scale, "radius": radius}
-        for field, value in given.items():
+        for field, value in {**given, "grid": grid}.items():
             object.__setattr__(self, field, value)
-        object.__setattr__(self, "grid", default_grid(-self.radius, self.radius) if grid is None else grid)
         if len(self.precision) != self.dimension:
             raise ValueError(
                 f"mean has {self.dimension} coordinates, precision has {len(self.precision)} rows"
@@ -61,18 +59,6 @@ class BayesianLinearRegression(RegressionLaw):
         _ = self.ball
 
     # --- data side ------------
-    @property
-    def ball(self) -> Ball:
-        return Ball(self.radius, self.grid)
-
-    @property
-    def limits(self) -> tuple[Fraction, Fraction]:
-        return -self.radius, self.radius
-
-    @property
-    def count_unit(self) -> int:
-        return self.ball.largest**2
-
     def statistic(self, data: ArrayLike) -> Integers:
         """Sum over rows z = (x₁, …, x_d, y)."""
         return self.ball.second_moments(self.ball.integers(data, self.dimension + 1))

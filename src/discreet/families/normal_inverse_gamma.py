@@ -23,7 +23,7 @@ from discreet.families.family import (
     to_project,
 )
 from discreet.families.laws.normal_inverse_gamma import NormalInverseGammaLaw
-from discreet.families.records import Lattice, default_grid, refuse_overflow
+from discreet.families.records import Lattice, refuse_overflow
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Relation
 
@@ -41,7 +41,7 @@ class NormalInverseGamma(NormalInverseGammaLaw):
     name: ClassVar[str] = "normal_inverse_gamma"
     lower: Rational = Rational(positive=False)  # noqa: RUF009 - a descriptor
     upper: Rational = Rational(positive=False)  # noqa: RUF009
-    grid: Grid = Grid()  # noqa: RUF009
+    grid: Grid = Grid(lambda model: (model.lower, model.upper))  # noqa: RUF009
 
     def __init__(  # noqa: PLR0917 - as a dataclass would; a field cannot share its name with the method `mean`
         self,
@@ -54,9 +54,8 @@ class NormalInverseGamma(NormalInverseGammaLaw):
         grid: Exact | None = None,
     ) -> None:
         given = {"location": mean, "strength": strength, "shape": shape, "scale": scale}
-        for field, value in {**given, "lower": lower, "upper": upper}.items():
+        for field, value in {**given, "lower": lower, "upper": upper, "grid": grid}.items():
             object.__setattr__(self, field, value)
-        object.__setattr__(self, "grid", default_grid(self.lower, self.upper) if grid is None else grid)
         refuse_overflow(1, self.count_unit)
 
     # --- data side ------------

@@ -23,14 +23,14 @@ from discreet.families.family import (
 )
 from discreet.families.laws.matrices import floats, nearest_semidefinite, pack, unpack, unpack_exact
 from discreet.families.laws.normal_inverse_wishart import NormalInverseWishartLaw
-from discreet.families.records import Ball, default_grid
+from discreet.families.vector import InBall
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Relation
 
 
 @final
 @dataclass(frozen=True, repr=False, init=False)
-class NormalInverseWishart(NormalInverseWishartLaw):
+class NormalInverseWishart(InBall, NormalInverseWishartLaw):
     """Σ ~ IW(ν, Ψ), μ|Σ ~ N(m, Σ/κ), rows x ~ N(μ, Σ) clipped to ‖x‖ ≤ radius; θ = (μ, Σ packed), flat.
 
     S = (KΣq, Σqqᵀ packed), K a power of two near R/2, so that noise of one scale suits both orders.
@@ -39,7 +39,7 @@ class NormalInverseWishart(NormalInverseWishartLaw):
 
     name: ClassVar[str] = "normal_inverse_wishart"
     radius: Rational = Rational()  # noqa: RUF009 - a descriptor
-    grid: Grid = Grid()  # noqa: RUF009
+    grid: Grid = Grid(lambda model: (-model.radius, model.radius))  # noqa: RUF009
 
     def __init__(  # noqa: PLR0917 - as a dataclass would; a field cannot share its name with the method `mean`
         self,
@@ -51,9 +51,8 @@ class NormalInverseWishart(NormalInverseWishartLaw):
         grid: Exact | None = None,
     ) -> None:
         given = {"location": mean, "strength": strength, "degrees": degrees, "scale": scale, "radius": radius}
-        for field, value in given.items():
+        for field, value in {**given, "grid": grid}.items():
             object.__setattr__(self, field, value)
-        object.__setattr__(self, "grid", default_grid(-self.radius, self.radius) if grid is None else grid)
         if len(self.scale) != self.dimension:
             raise ValueError(f"mean has {self.dimension} coordinates but scale has {len(self.scale)} rows")
         if not self.degrees > self.dimension - 1:
@@ -63,18 +62,6 @@ class NormalInverseWishart(NormalInverseWishartLaw):
         _ = self.ball
 
     # --- data side ------------
-    @property
-    def ball(self) -> Ball:
-        return Ball(self.radius, self.grid)
-
-    @property
-    def limits(self) -> tuple[Fraction, Fraction]:
-        return -self.radius, self.radius
-
-    @property
-    def count_unit(self) -> int:
-        return self.ball.largest**2
-
     def statistic(self, data: ArrayLike) -> Integers:
         q = self.ball.integers(data, self.dimension)
         return np.concatenate([self._balance * q.sum(axis=0), self.ball.second_moments(q)])

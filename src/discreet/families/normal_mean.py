@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from discreet.families.exact_fields import Grid, Rational, exactly, power_of_two_above, rational
 from discreet.families.family import Floats, credible, records
-from discreet.families.records import Lattice, default_grid
+from discreet.families.records import Lattice
 from discreet.families.scalar import ScalarFamily
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Relation
@@ -36,7 +36,7 @@ class NormalMean(ScalarFamily):
     noise: Rational = Rational()  # noqa: RUF009
     lower: Rational = Rational(positive=False)  # noqa: RUF009
     upper: Rational = Rational(positive=False)  # noqa: RUF009
-    grid: Grid = Grid()  # noqa: RUF009
+    grid: Grid = Grid(lambda model: (model.lower, model.upper))  # noqa: RUF009
 
     def __init__(  # noqa: PLR0917 - as a dataclass would; a field cannot share its name with the method `mean`
         self,
@@ -48,9 +48,8 @@ class NormalMean(ScalarFamily):
         grid: Exact | None = None,
     ) -> None:
         given = {"location": mean, "strength": strength, "noise": variance, "lower": lower, "upper": upper}
-        for field, value in given.items():
+        for field, value in {**given, "grid": grid}.items():
             object.__setattr__(self, field, value)
-        object.__setattr__(self, "grid", default_grid(self.lower, self.upper) if grid is None else grid)
         _ = self.lattice
 
     @property

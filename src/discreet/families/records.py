@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.families.exact_fields import power_of_two_above
 from discreet.families.family import Floats, Integers
 
-GRID_BITS = 15
 FAR = 2.0**400  # steps of the grid: longer entries are put there, so that norms stay finite
 NEAR = 2.0**-400  # and shorter ones there, unless they are 0, so that no row's square vanishes
 FINE = 2**10  # steps of a radius from which on short rows are lengthened
@@ -79,9 +78,10 @@ def refuse_overflow(count: int, largest: int) -> None:
         )
 
 
-def default_grid(lower: Fraction, upper: Fraction) -> Fraction:
-    """Return the smallest power of two at or above (upper − lower)/2^15."""
-    return power_of_two_above((upper - lower) / 2**GRID_BITS) if lower < upper else Fraction(1)
+def counts_within(x: Floats, most: float = math.inf) -> tuple[NDArray[np.bool_], Floats]:
+    """Return which are counts of at most so many, and these, with 0 in place of the others."""
+    inside = (x >= 0) & (x <= most) & (x == np.floor(x))
+    return inside, np.where(inside, x, 0.0)
 
 
 @final
@@ -107,6 +107,11 @@ class Lattice:
             raise ValueError(f"grid {float(g)} is coarser than the bounds; choose a finer one")
         if not max(-self.low, self.high) < LARGEST:
             raise ValueError(f"grid {float(g)} is too fine for the bounds; choose a coarser one")
+
+    @classmethod
+    def of_counts(cls, most: int) -> Self:
+        """Return that of counts from 0 to a bound."""
+        return cls(Fraction(0), Fraction(most), Fraction(1), integral=True)
 
     @property
     def low(self) -> int:

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.families.exact_fields import Grid, Rational
 from discreet.families.family import (
     Family,
     Floats,
@@ -19,6 +20,7 @@ from discreet.families.family import (
     one_vector,
     table_size,
 )
+from discreet.families.records import Ball
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Relation
 from discreet.privacy.worst_pairs.pairs import WorstCase
@@ -56,3 +58,22 @@ class VectorFamily(Family):
         count, r = count_and_weight(n, weight)
         units = [type(r)(u) for u in self.units.tolist()]
         return [r * u * s for u, s in zip(units, entries(statistic, len(units)), strict=True)], r * count
+
+
+class InBall(VectorFamily):
+    """Rows within a public radius, on a public grid."""
+
+    radius: Rational
+    grid: Grid
+
+    @property
+    def ball(self) -> Ball:
+        return Ball(self.radius, self.grid)
+
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        return -self.radius, self.radius
+
+    @property
+    def count_unit(self) -> int:
+        return self.ball.largest**2

@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from discreet.models.design import Feature
@@ -109,7 +110,7 @@ def _array(values: object, name: str) -> NDArray[Any]:
     raise ValueError(failed)  # here, so that no context quotes what was given
 
 
-def names_of(estimator: Any) -> tuple[str, ...]:  # noqa: ANN401
+def names_of(estimator: BaseEstimator) -> tuple[str, ...]:
     """Name the columns as the data frame did, or x0, x1, …"""
     given = getattr(estimator, "feature_names_in_", None)
     return tuple(f"x{i}" for i in range(estimator.n_features_in_)) if given is None else tuple(given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ class PrivateRegression(PrivateEstimator):
         private = target.relation is ADD_REMOVE
         ready = self._calibrated(models[0], None if private else len(x), target, len(models))
         own, count = composed(ready.guarantee, len(models), target), {"count": len(x)} if private else {}
-        each = [ready.of(model) for model in models]
+        each = [replace(ready, model=model) for model in models]  # type: ignore[call-arg]  # a field of each
 
         def encode() -> list[Any]:
             scaled, value = scale(x), VALUES[ready.reads]

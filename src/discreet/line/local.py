@@ -25,6 +25,8 @@ from discreet.sampling import exact
 from discreet.sampling.source import SYSTEM, Source
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from discreet.ledger import Ledger, Receipt
 
 
@@ -131,7 +133,7 @@ def _profiles(found: dict[str, Any], graph: ProfileGraph, profile: str, size: in
     return _places(found[profile], graph.names)  # −1: none of them
 
 
-def _places(column: Any, names: tuple[str, ...]) -> NDArray[np.int64]:  # noqa: ANN401 - an Arrow column
+def _places(column: pa.Array, names: tuple[str, ...]) -> NDArray[np.int64]:
     """Find texts by their bytes; in arrays of NumPy each would take as much room as the longest."""
     import pyarrow as pa  # noqa: PLC0415 - heavy
     from pyarrow import compute  # noqa: PLC0415

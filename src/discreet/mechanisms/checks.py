@@ -41,6 +41,13 @@ def whole(x: Exact, what: str, *, least: int = 1) -> int:
     return int(value)
 
 
+def tail_of(probability_above: Exact, coordinates: int) -> tuple[Fraction, int]:
+    """Return what a tail bound is asked for: its probability, and over how many coordinates."""
+    return probability(probability_above, "the tail probability"), whole(
+        coordinates, "the number of coordinates"
+    )
+
+
 def integer_noise(scale_squared: Fraction) -> None:
     """Refuse noise too wide for 64-bit integers before anything is charged for it."""
     if scale_squared > Fraction(WIDEST_DISCRETE) ** 2:

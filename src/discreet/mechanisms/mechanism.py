@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.sampling.source import Source
@@ -68,10 +68,6 @@ class ModelMechanism(Mechanism):
     def draws(self, q: int) -> ModelMechanism:
         """Return the mechanism that releases q draws and pays for all of them."""
         raise NotImplementedError(f"{self.name} makes one release, not {q}: it is read freely")
-
-    def of(self, model: Model) -> Self:
-        """Return the same mechanism, with the same knob, for another model of the same shape."""
-        return replace(self, model=model)  # type: ignore[call-arg]  # a field of every kind
 
     @abstractmethod
     def release(self, value: Any, source: Source | None = None, *, count: int | None = None) -> Any:  # noqa: ANN401

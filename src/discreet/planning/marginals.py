@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from scipy import stats
@@ -32,7 +32,7 @@ class Marginal:
         return self.variance + (self.mean - t) ** 2
 
 
-def _of(law: Any, below: Callable[[Floats], Floats]) -> Marginal:  # noqa: ANN401 - a frozen law of scipy
+def _of(law: stats.rv_continuous, below: Callable[[Floats], Floats]) -> Marginal:
     return Marginal(np.asarray(law.mean()), np.asarray(law.var()), law.cdf, law.ppf, below)
 
 

@@ -54,18 +54,22 @@ class DrawnPosterior(Posterior):
         """What was released, (draws, parameters)."""
         return self.draws.sample().reshape(self.size, -1)
 
+    @property
+    def _family(self) -> Family:
+        return expect(Family, self.model)
+
     def own_names(self) -> tuple[str, ...]:
-        return family_names(expect(Family, self.model), self.held.shape[1], self.labels)
+        return family_names(self._family, self.held.shape[1], self.labels)
 
     def arrangement(self) -> tuple[Variable, ...]:
-        return family_variables(self.model, self.held.shape[1], self.labels)
+        return family_variables(self._family, self.held.shape[1], self.labels)
 
     def every_chain(self) -> Floats:
         """Return the draws that were released, as one chain."""
         return self.held[None]
 
     def prior_sample(self, size: int, source: Source) -> Floats | None:
-        return np.asarray(self.model.sample(size, source), dtype=np.float64).reshape(size, -1)
+        return np.asarray(self._family.sample(size, source), dtype=np.float64).reshape(size, -1)
 
     def flat_mean(self) -> Floats:
         """Average of what was released; an estimate of the posterior mean, exact for no data set."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.families.family import Floats
+from discreet.catalogue import expect
+from discreet.families.family import Family, Floats
 from discreet.posteriors.posterior import Posterior, generator
 from discreet.posteriors.variables import SAMPLES, labelled
 from discreet.sampling.source import Source
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def predicted(posterior: Posterior, draws: Floats, source: Source) -> dict[str, xr.DataArray]:
     """One record for each of the draws (chains, draws, parameters); empty where the family draws none."""
     theta = draws.reshape(-1, draws.shape[-1])
-    records = posterior.model.draw_records(theta, generator(source))
+    records = expect(Family, posterior.model).draw_records(theta, generator(source))
     if records is None:
         return {}
     columns, width = posterior.labels.columns, records.shape[1]

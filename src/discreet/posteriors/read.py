@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
-from discreet.catalogue import row_of
+from discreet.catalogue import expect, row_of
 from discreet.families.family import Family
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
@@ -14,6 +15,7 @@ from discreet.mechanisms.statistics.noisy_statistic import DEFAULT_READING, Nois
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.model import Model
 from discreet.posteriors.counts_read import cell_posterior, drawn_posterior
 from discreet.posteriors.draws import Draws
 from discreet.posteriors.posterior import Posterior
@@ -30,7 +32,7 @@ def reading_of(value: object) -> str:
 def posterior(
     value: object,
     *,
-    model: Any | None = None,  # noqa: ANN401 - a prior of the kind that was released
+    model: Model | None = None,
     reading: str = DEFAULT_READING,
     **options: Any,  # noqa: ANN401 - the reading's own
 ) -> Posterior:
@@ -47,8 +49,7 @@ def _posterior_noisy_statistic(
     reading: str = DEFAULT_READING,
     **options: Any,  # noqa: ANN401
 ) -> Posterior:
-    found: Posterior = value.read(model=model, reading=reading, **options)
-    return found
+    return expect(Posterior, value.read(model=model, reading=reading, **options))
 
 
 @posterior.register(NoisyCells)
@@ -66,17 +67,16 @@ def _posterior_noisy_cells(
 @posterior.register(PerturbedFit)
 @posterior.register(NoisyMoments)
 def _posterior_perturbed_fit_or_noisy_moments(
-    value: Any,  # noqa: ANN401
+    value: PerturbedFit | NoisyMoments,
     *,
     model: GeneralizedLinear | None = None,
     reading: str = DEFAULT_READING,
     **options: Any,  # noqa: ANN401
 ) -> Posterior:
     """Read a regression, also under another guess of ‖w‖."""
-    read: Any = row_of(value.model).load("reader", value.kind)
+    read: Callable[..., Posterior] = row_of(value.model).load("reader", value.kind)
     asked = value if model is None else replace(value, model=_refitted(model, value.model))
-    found: Posterior = read(asked, reading=reading, **options)
-    return found
+    return read(asked, reading=reading, **options)
 
 
 def _refitted(model: GeneralizedLinear, released: GeneralizedLinear) -> GeneralizedLinear:

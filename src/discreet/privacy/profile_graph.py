@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Edge = tuple[int, int]
+Profiles: TypeAlias = Sequence[Sequence[Exact]] | Sequence[Exact] | Mapping[str, Any]
 
 
 TINY = 1e-290  # below this doubles lose digits
@@ -50,7 +51,7 @@ class ProfileGraph:
     @classmethod
     def of(
         cls,
-        profiles: Sequence[Sequence[Exact]] | Sequence[Exact] | Mapping[str, Any],
+        profiles: Profiles,
         edges: Iterable[tuple[Any, Any]],
         *,
         weights: Sequence[Exact] | None = None,
@@ -69,12 +70,12 @@ class ProfileGraph:
         return cls(rows, _edges(edges, names), names, _weights(weights, len(rows)), called)
 
     @classmethod
-    def chain(cls, profiles: Any, *, weights: Sequence[Exact] | None = None) -> Self:  # noqa: ANN401 - as in `of`
+    def chain(cls, profiles: Profiles, *, weights: Sequence[Exact] | None = None) -> Self:
         """Each profile is sensitive against the next."""
         return cls.of(profiles, itertools.pairwise(range(len(profiles))), weights=weights)
 
     @classmethod
-    def complete(cls, profiles: Any, *, weights: Sequence[Exact] | None = None) -> Self:  # noqa: ANN401
+    def complete(cls, profiles: Profiles, *, weights: Sequence[Exact] | None = None) -> Self:
         """Every pair is sensitive."""
         return cls.of(profiles, itertools.combinations(range(len(profiles)), 2), weights=weights)
 

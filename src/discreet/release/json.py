@@ -6,17 +6,15 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from enum import Enum
 from fractions import Fraction
-from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from discreet.catalogue import COUNTS, FAMILY, ROWS
 from discreet.families.exact_fields import Rational
-from discreet.families.family import Family
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
@@ -25,6 +23,7 @@ from discreet.models.design import Feature
 from discreet.models.margin_losses import LOSSES, MarginLoss, named_loss
 from discreet.models.model import Model
 from discreet.posteriors.draws import Draws, ReleasedValue
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.json import from_json, number_from_json, number_to_json, to_json
 from discreet.privacy.relation import Relation
 from discreet.release.receipt import Receipt
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
 
 
 Json = dict[str, Any]
+Plain: TypeAlias = "int | float | str | list[Plain] | Mapping[str, Plain] | None"
+Numbers: TypeAlias = "float | str | list[Numbers] | None"
+Exacts: TypeAlias = "Exact | tuple[Exacts, ...] | None"
 WHOLE = 2**53  # integers below it are the same number in every JSON reader
 
 
@@ -49,22 +51,40 @@ def digest(value: object) -> str:
 # ── parameters: numbers, vectors, matrices, names ───────────────────────────────────────────────────
 
 
-@singledispatch
-def parameter_to_json(value: Any) -> Any:  # noqa: ANN401
+def parameter_to_json(value: object) -> Plain:
     """Write a public parameter as JSON: exact numbers, lists of them, names, flags."""
+    match value:
+        case None | int() | str():
+            return value
+        case float():
+            return number_to_json(float(value))
+        case Fraction():
+            return _plainest(value)
+        case tuple() | list():
+            return [parameter_to_json(part) for part in value]
+        case np.ndarray() | np.generic():
+            return parameter_to_json(value.tolist())
+    return _public_to_json(value)
+
+
+def _public_to_json(value: object) -> Plain:
+    match value:
+        case Relation():
+            return value.to_json()
+        case Enum():
+            return parameter_to_json(value.value)
+        case type():
+            return value.__name__
+        case Feature():
+            return {f.name: parameter_to_json(getattr(value, f.name)) for f in fields(value)}
+        case MarginLoss():  # functions that were declared with it are code and stay out
+            given = {f.name: getattr(value, f.name) for f in fields(value)}
+            public = {name: parameter_to_json(part) for name, part in given.items() if not callable(part)}
+            return {"loss": value.name, **public}
     raise TypeError(f"cannot write a parameter of type {type(value).__name__} as JSON")
 
 
-@parameter_to_json.register(int)
-@parameter_to_json.register(float)
-@parameter_to_json.register(str)
-@parameter_to_json.register(type(None))
-def _plain_int_or_float(value: Any) -> Any:  # noqa: ANN401
-    return number_to_json(value) if isinstance(value, float) else value
-
-
-@parameter_to_json.register
-def _plain_fraction(value: Fraction) -> int | float | str:
+def _plainest(value: Fraction) -> int | float | str:
     """Take an integer or a double where that is the same number, for people to read; else "p/q"."""
     if value.denominator == 1 and abs(value) < WHOLE:
         return value.numerator
@@ -75,55 +95,11 @@ def _plain_fraction(value: Fraction) -> int | float | str:
     return near if Fraction(near) == value else str(value)
 
 
-@parameter_to_json.register(tuple)
-@parameter_to_json.register(list)
-def _plain_tuple_or_list(value: Any) -> list[Any]:  # noqa: ANN401
-    return [parameter_to_json(part) for part in value]
-
-
-@parameter_to_json.register
-def _plain_ndarray(value: np.ndarray) -> list[Any]:
-    return [parameter_to_json(part) for part in value.tolist()]
-
-
-@parameter_to_json.register
-def _plain_generic(value: np.generic) -> Any:  # noqa: ANN401
-    return parameter_to_json(value.item())
-
-
-@parameter_to_json.register
-def _plain_relation(value: Relation) -> Any:  # noqa: ANN401
-    return value.to_json()
-
-
-@parameter_to_json.register
-def _plain_enum(value: Enum) -> Any:  # noqa: ANN401
-    return value.value
-
-
-@parameter_to_json.register
-def _plain_type(value: type) -> str:
-    return value.__name__
-
-
-@parameter_to_json.register
-def _plain_feature(value: Feature) -> dict[str, Any]:
-    return {f.name: parameter_to_json(getattr(value, f.name)) for f in fields(value)}
-
-
-@parameter_to_json.register
-def _plain_margin_loss(value: MarginLoss) -> dict[str, Any]:
-    """Write the loss and its public constants; functions that were declared with it are code and stay out."""
-    given = {f.name: getattr(value, f.name) for f in fields(value)}
-    return {
-        "loss": value.name,
-        **{name: parameter_to_json(part) for name, part in given.items() if not callable(part)},
-    }
-
-
-def _rich(data: Any) -> Any:  # noqa: ANN401
-    """Read numbers and nested lists of numbers back, exactly."""
-    return [_rich(part) for part in data] if isinstance(data, list) else number_from_json(data)
+def _exact(data: Numbers) -> Exacts:
+    """Read numbers and nested lists of numbers back, exactly; nothing stays nothing."""
+    if isinstance(data, list):
+        return tuple(_exact(part) for part in data)
+    return None if data is None else number_from_json(data)
 
 
 # ── models ──────────────────────────────────────────────────────────────────────────────────────────
@@ -146,7 +122,7 @@ def model_from_json(data: Mapping[str, Any]) -> Model:
     row = ROWS[name]
     kind: Callable[..., Model] = row.load("model")
     if row.kind == FAMILY:
-        return kind(**{key: _rich(value) for key, value in given.items()})
+        return kind(**{key: _exact(value) for key, value in given.items()})
     special = (
         {}
         if row.kind == COUNTS
@@ -155,119 +131,60 @@ def model_from_json(data: Mapping[str, Any]) -> Model:
     return kind(**special, **{key: _argument(kind, key, value) for key, value in given.items()})
 
 
-def _argument(kind: object, name: str, value: Any) -> Any:  # noqa: ANN401
+def _argument(kind: object, name: str, value: Plain) -> Plain | Exact | tuple[object, ...]:
     """Read an argument of a model: a rational where the field is one; names stay names."""
     field = inspect.getattr_static(kind, name, None)
-    return number_from_json(value) if isinstance(field, Rational) else _tuples(value)
+    return _number(value) if isinstance(field, Rational) else _tuples(value)
 
 
 def _loss(data: Mapping[str, Any]) -> MarginLoss:
     kind = LOSSES[data["loss"]]
-    return named_loss(**{name: _argument(kind, name, value) for name, value in data.items()})
+    given: dict[str, Any] = {name: _argument(kind, name, value) for name, value in data.items()}
+    return named_loss(**given)
 
 
 def _design(data: list[Mapping[str, Any]]) -> tuple[Feature, ...]:
     return tuple(Feature(**feature) for feature in data)
 
 
-def _tuples(data: Any) -> Any:  # noqa: ANN401
+def _number(data: Plain) -> Exact:
+    if not isinstance(data, int | float | str):
+        raise TypeError(f"a number was expected, got a {type(data).__name__}")
+    return number_from_json(data)
+
+
+def _tuples(data: Plain) -> Plain | tuple[object, ...]:
     return tuple(_tuples(part) for part in data) if isinstance(data, list) else data
 
 
 # ── released values ─────────────────────────────────────────────────────────────────────────────────
 
 
-@singledispatch
-def value_to_json(value: Any) -> Json:  # noqa: ANN401
-    raise TypeError(f"no file format is known for a released {type(value).__name__}")
-
-
-@value_to_json.register(NoisyStatistic)
-def _value_to_json_noisy_statistic(value: NoisyStatistic) -> Json:
-    return {
-        "kind": value.kind,
-        "noisy": list(value.noisy),
-        "n": value.n,
-        "joint": value.joint,
-        "noise": value.noise,
-        "scale": parameter_to_json(value.scale),
-        "guarantee": to_json(value.guarantee),
-        "seeded": value.seeded,
-    }
-
-
-@value_to_json.register(Draws)
-def _value_to_json_draws(value: Draws) -> Json:
-    return {"kind": value.kind, "values": parameter_to_json(value.values)}
-
-
-@value_to_json.register(NoisyCells)
-def _value_to_json_noisy_cells(value: NoisyCells) -> Json:
-    return {
-        "kind": value.kind,
-        "noisy": value.noisy.tolist(),
-        "n": value.n,
-        "noise": value.noise,
-        "scales": parameter_to_json(value.scales),
-        "guarantee": to_json(value.guarantee),
-        "seeded": value.seeded,
-    }
-
-
-@value_to_json.register(PerturbedFit)
-@value_to_json.register(NoisyMoments)
-def _value_to_json_perturbed_fit_or_noisy_moments(value: Any) -> Json:  # noqa: ANN401
+def value_to_json(value: ReleasedValue) -> Json:
     """Write every field but the model, which the release has."""
-    written = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in {"model", "guarantee"}}
-    numbers = {name: parameter_to_json(part) for name, part in written.items()}
-    return {"kind": value.kind, **numbers, "guarantee": to_json(value.guarantee)}
+    parts = {f.name: getattr(value, f.name) for f in fields(value) if f.name != "model"}
+    promised = {"guarantee": to_json(parts.pop("guarantee"))} if "guarantee" in parts else {}
+    return {"kind": value.kind, **{name: parameter_to_json(part) for name, part in parts.items()}, **promised}
 
 
-def _regression(kind: type) -> Callable[[Mapping[str, Any], Any], Any]:
-    def read(data: Mapping[str, Any], model: Any) -> Any:  # noqa: ANN401
-        given = {name: part for name, part in data.items() if name not in {"kind", "guarantee"}}
-        numbers = {name: None if part is None else _tuples(_rich(part)) for name, part in given.items()}
-        return kind(model=model, guarantee=from_json(data["guarantee"]), **numbers)
-
-    return read
-
-
-def _cells(data: Mapping[str, Any], model: Any) -> NoisyCells:  # noqa: ANN401 - a CountModel
-    return NoisyCells(
-        model=model,
-        noisy=np.array(data["noisy"]),
-        n=data["n"],
-        noise=data["noise"],
-        scales=tuple(number_from_json(scale) for scale in data["scales"]),
-        guarantee=from_json(data["guarantee"]),
-        seeded=data["seeded"],
-    )
-
-
-def _noisy(data: Mapping[str, Any], model: Family) -> NoisyStatistic:
-    return NoisyStatistic(
-        model=model,
-        noisy=tuple(data["noisy"]),
-        n=data["n"],
-        joint=data["joint"],
-        noise=data["noise"],
-        scale=number_from_json(data["scale"]),
-        guarantee=from_json(data["guarantee"]),
-        seeded=data["seeded"],
-    )
-
-
-def _draws(data: Mapping[str, Any], model: Family) -> Draws:
-    return Draws.of(model, data["values"], several=True)
-
-
-_VALUES: dict[str, Callable[[Mapping[str, Any], Any], Any]] = {
-    NoisyStatistic.kind: _noisy,
-    NoisyCells.kind: _cells,
-    Draws.kind: _draws,
-    PerturbedFit.kind: _regression(PerturbedFit),
-    NoisyMoments.kind: _regression(NoisyMoments),
+RELEASED: dict[str, type[ReleasedValue]] = {
+    kind.kind: kind for kind in (NoisyStatistic, NoisyCells, Draws, PerturbedFit, NoisyMoments)
 }
+
+
+def value_from_json(data: Mapping[str, Any], model: Model) -> ReleasedValue:
+    """Read a released value of a model back."""
+    kind: Callable[..., ReleasedValue] | None = RELEASED.get(str(data.get("kind")))
+    if kind is None:
+        raise ValueError(f"unknown kind of released value {data.get('kind')!r}; known: {', '.join(RELEASED)}")
+    if kind is Draws:
+        return Draws.of(model, data["values"], several=True)
+    parts = {
+        f.name: data[f.name] if f.type == "str" else _exact(data[f.name])
+        for f in fields(RELEASED[data["kind"]])
+        if f.name not in {"model", "guarantee"} and (f.name in data or f.default is MISSING)
+    }
+    return kind(model=model, guarantee=from_json(data["guarantee"]), **parts)
 
 
 # ── the release ─────────────────────────────────────────────────────────────────────────────────────
@@ -297,14 +214,6 @@ def facts_to_json(facts: Mapping[str, Any]) -> Json:
         "selection": facts["selection"],
         "schema": json.loads(facts["schema_text"]),
     }
-
-
-def value_from_json(data: Mapping[str, Any], model: Any) -> Any:  # noqa: ANN401
-    """Read a released value of a model back."""
-    kind = data.get("kind")
-    if kind not in _VALUES:
-        raise ValueError(f"unknown kind of released value {kind!r}; known: {', '.join(_VALUES)}")
-    return _VALUES[kind](data, model)
 
 
 def release_arguments(data: Mapping[str, Any], model: Model | None = None) -> Json:

@@ -36,7 +36,6 @@ from discreet.sampling.source import SeededSource, Source
 from discreet.shown import visible
 
 if TYPE_CHECKING:
-    import arviz as az
     import xarray as xr
 
 

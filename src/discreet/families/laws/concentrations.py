@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.families.exact_fields import exactly, rational
+from discreet.families.exact_fields import ExactField, exactly, rational
 from discreet.families.family import Floats
 
 LARGEST_INTEGER = 2.0**53
@@ -18,18 +18,10 @@ SPLITTER = 2.0**27 + 1
 
 
 @final
-class Concentrations:
+class Concentrations(ExactField[ArrayLike, NDArray[Any]]):
     """A field of at least 2 positive entries: read-only float64 when exact, else an array of Fractions."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> NDArray[Any]:
-        if instance is None:
-            raise AttributeError(self.name)
-        return instance.__dict__[self.name]
-
-    def __set__(self, instance: object, value: ArrayLike) -> None:
+    def checked(self, value: ArrayLike) -> NDArray[Any]:
         given = np.asarray(value)
         if given.ndim != 1 or given.size < 2:
             raise ValueError(
@@ -40,7 +32,7 @@ class Concentrations:
         if exact.dtype == np.float64 and not np.all(exact > 0):  # `compact` has refused such Fractions
             raise ValueError(f"every entry of {self.name} must be above 0: the prior must be normalizable")
         exact.setflags(write=False)
-        instance.__dict__[self.name] = exact
+        return exact
 
 
 def compact(values: NDArray[Any], what: str) -> NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike
 
-from discreet.families.exact_fields import exactly, rational
+from discreet.families.exact_fields import ExactField, exactly, rational
 from discreet.families.family import Floats
 from discreet.privacy.arithmetic.ball import Exact
 
@@ -19,46 +19,30 @@ Matrix = tuple[Vector, ...]
 
 
 @final
-class RationalVector:
+class RationalVector(ExactField[Sequence[Exact], Vector]):
     """A field that takes numbers and holds a tuple of Fractions."""
 
     def __init__(self, called: str) -> None:
         self.called = called
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> Vector:
-        if instance is None:
-            raise AttributeError(self.name)
-        return instance.__dict__[self.name]
-
-    def __set__(self, instance: object, value: Sequence[Exact]) -> None:
+    def checked(self, value: Sequence[Exact]) -> Vector:
         items = list(value)
         if not items:
             raise ValueError(f"{self.called} must have at least one coordinate")
-        instance.__dict__[self.name] = tuple(rational(x, what=self.called, positive=False) for x in items)
+        return tuple(rational(x, what=self.called, positive=False) for x in items)
 
 
 @final
-class PositiveDefinite:
+class PositiveDefinite(ExactField[Sequence[Sequence[Exact]], Matrix]):
     """A field that takes rows and holds a symmetric matrix of Fractions, positive definite (exactly so)."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> Matrix:
-        if instance is None:
-            raise AttributeError(self.name)
-        return instance.__dict__[self.name]
-
-    def __set__(self, instance: object, value: Sequence[Sequence[Exact]]) -> None:
+    def checked(self, value: Sequence[Sequence[Exact]]) -> Matrix:
         rows = tuple(tuple(rational(x, what=self.name, positive=False) for x in row) for row in value)
         if {len(row) for row in rows} != {len(rows)} or rows != tuple(zip(*rows, strict=True)):
             raise ValueError(f"{self.name} must be a symmetric square matrix")
         if not positive_definite(rows):
             raise ValueError(f"{self.name} must be positive definite: the prior must be normalizable")
-        instance.__dict__[self.name] = rows
+        return rows
 
 
 def positive_definite(matrix: Matrix) -> bool:

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.calibration import largest_budget
 from discreet.mechanisms.checks import non_empty, positive, probability
-from discreet.mechanisms.choice.exponential import score_spread, utility_threshold
+from discreet.mechanisms.choice.exponential import Rated, score_spread, utility_threshold
 from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.noise.hockey_sticks import BITS, finite_divergence
-from discreet.mechanisms.sensitivity.median import Interval
-from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
+from discreet.mechanisms.noise.hockey_sticks import finite_divergence
+from discreet.mechanisms.sensitivity.median import OnInterval
+from discreet.privacy.arithmetic.ball import Exact, ball
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import BoundedRange
 from discreet.sampling import exact
@@ -55,7 +55,7 @@ class StepScore:
 
 @final
 @dataclass(frozen=True)
-class ContinuousExponential(BasicMechanism):
+class ContinuousExponential(Rated, OnInterval, BasicMechanism):
     """P(y) ∝ exp(ε s(X,y)/(2Δ)) on {lower, lower+g, …, upper}: ε-bounded range [DDR20 Lemma 3.2].
 
     The grid is the range, so nothing is rounded; runs of equal score are drawn at once, so it may be fine.
@@ -92,18 +92,8 @@ class ContinuousExponential(BasicMechanism):
         return cls(lower, upper, budget, sensitivity, spread, grid, relation=relation)
 
     @property
-    def interval(self) -> Interval:
-        """The public range and its grid."""
-        return Interval(self.lower, self.upper, self.grid)
-
-    @property
-    def rate(self) -> Fraction:
-        return Fraction(self.epsilon) / score_spread(self.sensitivity, self.spread)
-
-    @property
     def guarantee(self) -> BoundedRange:
-        with precision(BITS):
-            return BoundedRange(ceiling(ball(Fraction(self.epsilon))), relation=self.relation)
+        return BoundedRange(self.loss, relation=self.relation)
 
     def quantile(self, data: ArrayLike, level: Exact = Fraction(1, 2)) -> StepScore:
         """s(X,y) = −|u(y)|, u(y) = #{x ≤ y} − level·n [Smith 2011]; no data score 0 everywhere.

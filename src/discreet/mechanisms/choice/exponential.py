@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,9 +48,48 @@ def softmax(log_weights: Sequence[Fraction]) -> list[arb]:
     return [w / total for w in weights]
 
 
+class Rated:
+    """What the scores of a mechanism are multiplied by."""
+
+    sensitivity: Exact
+    epsilon: Exact
+    spread: Exact | None
+
+    @property
+    def rate(self) -> Fraction:
+        """ε/(2Δ), or ε over the declared spread"""
+        return Fraction(self.epsilon) / score_spread(self.sensitivity, self.spread)
+
+    @property
+    def loss(self) -> float:
+        """ε, rounded up"""
+        with precision(BITS):
+            return ceiling(ball(Fraction(self.epsilon)))
+
+
+class Choice(BasicMechanism):
+    """A mechanism that chooses one of finitely many candidates by the score of each."""
+
+    @abstractmethod
+    def _law(self, value: ArrayLike) -> list[arb]:
+        """P(y) for every candidate, at the working precision"""
+
+    def release(self, value: ArrayLike, source: Source | None = None) -> int:
+        """Index of the chosen candidate, given the score of each."""
+        return int(self.releases(value, 1, source)[0])
+
+    def law(self, value: ArrayLike) -> NDArray[np.float64]:
+        """P(y) for every candidate, to the nearest doubles"""
+        with precision(BITS):
+            return np.array([float(p) for p in self._law(value)])
+
+    def hockey_stick(self, value: ArrayLike, neighbour: ArrayLike, epsilon: Exact) -> float:
+        return finite_divergence(lambda: self._law(value), lambda: self._law(neighbour), epsilon)
+
+
 @final
 @dataclass(frozen=True)
-class Exponential(BasicMechanism):
+class Exponential(Rated, Choice):
     """P(y) ∝ m(y) exp(ε s(X,y)/(2Δ)): ε-bounded range, hence ε-DP [McSherry, Talwar 2007; DDR20 Lemma 3.2].
 
     One record changes ln P(y) by rate·(s−s')(y) plus a constant, and s−s' varies by at most `spread` over y:
@@ -83,18 +123,8 @@ class Exponential(BasicMechanism):
         return cls(sensitivity, budget, spread, log_base, relation=relation)
 
     @property
-    def rate(self) -> Fraction:
-        """ε/(2Δ), or ε over the declared spread"""
-        return Fraction(self.epsilon) / score_spread(self.sensitivity, self.spread)
-
-    @property
     def guarantee(self) -> BoundedRange:
-        with precision(BITS):
-            return BoundedRange(ceiling(ball(Fraction(self.epsilon))), relation=self.relation)
-
-    def release(self, value: ArrayLike, source: Source | None = None) -> int:
-        """Index of the chosen candidate, given the score of each."""
-        return int(self.releases(value, 1, source)[0])
+        return BoundedRange(self.loss, relation=self.relation)
 
     def releases(self, value: ArrayLike, size: int, source: Source | None = None) -> NDArray[np.int64]:
         return exact.categorical(source or SYSTEM, self._log_weights(value), size)
@@ -106,15 +136,8 @@ class Exponential(BasicMechanism):
             raise ValueError(f"the base measure has {len(base)} candidates, the scores {len(scores)}")
         return [self.rate * s + Fraction(b) for s, b in zip(scores, base, strict=True)]
 
-    def law(self, value: ArrayLike) -> NDArray[np.float64]:
-        """P(y) for every candidate, to the nearest doubles"""
-        weights = self._log_weights(value)
-        with precision(BITS):
-            return np.array([float(p) for p in softmax(weights)])
-
-    def hockey_stick(self, value: ArrayLike, neighbour: ArrayLike, epsilon: Exact) -> float:
-        left, right = self._log_weights(value), self._log_weights(neighbour)
-        return finite_divergence(lambda: softmax(left), lambda: softmax(right), epsilon)
+    def _law(self, value: ArrayLike) -> list[arb]:
+        return softmax(self._log_weights(value))
 
     def tail_bound(self, probability_above: Exact, candidates: int, best: int = 1) -> float:
         """P(max s − s(y) ≥ (2Δ/ε)(ln(|Y|/|Y_best|) + ln(1/t))) ≤ t, uniform base [N19 Prop. 3.12]"""

@@ -12,11 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.calibration import least_noise
 from discreet.mechanisms.checks import integers, positive, whole
-from discreet.mechanisms.choice.exponential import score_spread
-from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.noise.hockey_sticks import BITS, finite_divergence
+from discreet.mechanisms.choice.exponential import Choice, score_spread
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, pure
-from discreet.privacy.arithmetic.ball import Exact, precision
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
@@ -25,7 +23,7 @@ from discreet.sampling.source import SYSTEM, Source
 
 @final
 @dataclass(frozen=True)
-class ReportNoisyMax(BasicMechanism):
+class ReportNoisyMax(Choice):
     """argmax_y s_y + Z_y, Z_y discrete Laplace(b), ties to the lowest index: ε = spread/b, spread = 2Δ.
 
     Proof (after Dwork, Roth 2014, Claim 3.9). Fix the others' noise: y wins iff Z_y ≥ z*, the least
@@ -65,10 +63,6 @@ class ReportNoisyMax(BasicMechanism):
         """The law of each Z_y."""
         return DiscreteLaplace(self.sensitivity, self.scale, relation=self.relation)
 
-    def release(self, value: ArrayLike, source: Source | None = None) -> int:
-        """Index of the winner, given the integer score of each candidate."""
-        return int(self.releases(value, 1, source)[0])
-
     def releases(self, value: ArrayLike, size: int, source: Source | None = None) -> NDArray[np.int64]:
         scores = self._scores(value)
         noise = exact.discrete_laplace(source or SYSTEM, self.scale, size * scores.size)
@@ -101,14 +95,6 @@ class ReportNoisyMax(BasicMechanism):
     def _at_most(self, z: int) -> arb:
         """P(Z ≤ z)"""
         return 1 - self.noise.above(z + 1) if z >= 0 else self.noise.above(-z)
-
-    def law(self, value: ArrayLike) -> NDArray[np.float64]:
-        """P(y) for every candidate, to the nearest doubles"""
-        with precision(BITS):
-            return np.array([float(p) for p in self._law(value)])
-
-    def hockey_stick(self, value: ArrayLike, neighbour: ArrayLike, epsilon: Exact) -> float:
-        return finite_divergence(lambda: self._law(value), lambda: self._law(neighbour), epsilon)
 
     def tail_bound(self, probability_above: Exact, candidates: int) -> int:
         """P(max s − s(y) ≥ 2m) ≤ t for m with P(‖Z‖_∞ ≥ m) ≤ t: an error of 2m needs a noise of m"""

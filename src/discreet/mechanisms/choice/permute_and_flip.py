@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.mechanisms.calibration import largest_budget
 from discreet.mechanisms.checks import positive, vector, whole
-from discreet.mechanisms.choice.exponential import score_spread, utility_threshold
-from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.noise.hockey_sticks import BITS, finite_divergence
-from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
+from discreet.mechanisms.choice.exponential import Choice, Rated, score_spread, utility_threshold
+from discreet.privacy.arithmetic.ball import Exact, ball
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP
 from discreet.sampling import exact
@@ -24,7 +22,7 @@ from discreet.sampling.source import SYSTEM, Source
 
 @final
 @dataclass(frozen=True)
-class PermuteAndFlip(BasicMechanism):
+class PermuteAndFlip(Rated, Choice):
     """In random order accept y with p_y = exp(−ε(max s − s_y)/(2Δ)): ε-DP [McKenna, Sheldon 2020, Thm 1].
 
     The first acceptance in random order is uniform among all acceptances, so every coin is tossed and one
@@ -49,17 +47,8 @@ class PermuteAndFlip(BasicMechanism):
         return cls(sensitivity, budget, spread, relation=relation)
 
     @property
-    def rate(self) -> Fraction:
-        return Fraction(self.epsilon) / score_spread(self.sensitivity, self.spread)
-
-    @property
     def guarantee(self) -> PureDP:
-        with precision(BITS):
-            return PureDP(ceiling(ball(Fraction(self.epsilon))), relation=self.relation)
-
-    def release(self, value: ArrayLike, source: Source | None = None) -> int:
-        """Index of the chosen candidate, given the score of each."""
-        return int(self.releases(value, 1, source)[0])
+        return PureDP(self.loss, relation=self.relation)
 
     def releases(self, value: ArrayLike, size: int, source: Source | None = None) -> NDArray[np.int64]:
         used = source or SYSTEM
@@ -80,14 +69,6 @@ class PermuteAndFlip(BasicMechanism):
         """P(y) = p_y ∫₀¹ Π_{z≠y} (1 − p_z t) dt: a coin's place in the order is a uniform time"""
         coins = [ball(-gamma).exp() for gamma in self._costs(value)]
         return [p * _integral(coins[:y] + coins[y + 1 :]) for y, p in enumerate(coins)]
-
-    def law(self, value: ArrayLike) -> NDArray[np.float64]:
-        """P(y) for every candidate, to the nearest doubles"""
-        with precision(BITS):
-            return np.array([float(p) for p in self._law(value)])
-
-    def hockey_stick(self, value: ArrayLike, neighbour: ArrayLike, epsilon: Exact) -> float:
-        return finite_divergence(lambda: self._law(value), lambda: self._law(neighbour), epsilon)
 
     def tail_bound(self, probability_above: Exact, candidates: int, best: int = 1) -> float:
         """P(max s − s(y) ≥ (2Δ/ε)(ln(|Y|/(B+1)) + ln(1/t))) ≤ t, as P(y) ≤ p_y ∫(1−t)^B dt off the B best"""

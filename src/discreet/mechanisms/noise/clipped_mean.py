@@ -13,7 +13,7 @@ from discreet.mechanisms.checks import whole
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace
-from discreet.mechanisms.sensitivity.median import Interval
+from discreet.mechanisms.sensitivity.median import Interval, OnInterval
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee
 from discreet.sampling.source import Source
@@ -21,7 +21,7 @@ from discreet.sampling.source import Source
 
 @final
 @dataclass(frozen=True)
-class ClippedMean(BasicMechanism):
+class ClippedMean(OnInterval, BasicMechanism):
     """lower + (g/n)(Σ cells + noise): one record moves the sum by at most (upper − lower)/g cells."""
 
     lower: Exact
@@ -55,11 +55,6 @@ class ClippedMean(BasicMechanism):
     ) -> Self:
         cells = Interval(lower, upper, grid).cell_count
         return cls(lower, upper, records, noise.calibrate(target=target, sensitivity=cells), grid)
-
-    @property
-    def interval(self) -> Interval:
-        """The public range and its grid."""
-        return Interval(self.lower, self.upper, self.grid)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from flint import arb
@@ -15,13 +15,12 @@ from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.checks import (
     epsilon_point,
     integer_noise,
-    integers,
     positive,
     probability,
-    reals,
+    tail_of,
     whole,
 )
-from discreet.mechanisms.noise.base import BasicMechanism
+from discreet.mechanisms.noise.base import IntegerNoise, RealNoise
 from discreet.mechanisms.noise.hockey_sticks import BITS, at_least, line_divergence
 from discreet.mechanisms.noise.laplace import default_grid
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
@@ -51,7 +50,7 @@ def classic_sigma(epsilon: Exact, delta: Exact, sensitivity: Exact = 1) -> float
 
 @final
 @dataclass(frozen=True)
-class Gaussian(BasicMechanism):
+class Gaussian(RealNoise):
     """round_g(x + N(0, σ²I)): μ-GDP, μ = Δ₂/σ [DRS22 Thm 2.7]; its (ε, δ) is the analytic [BW18 Thm 8]."""
 
     sensitivity: Exact  # L2, over all coordinates
@@ -87,17 +86,12 @@ class Gaussian(BasicMechanism):
             mu = ceiling(ball(Fraction(self.sensitivity) / Fraction(self.sigma)))
         return GaussianDP(mu, relation=self.relation)
 
-    def release(self, value: ArrayLike, source: Source | None = None) -> Any:  # noqa: ANN401 - array or scalar
+    def release(self, value: ArrayLike, source: Source | None = None) -> NDArray[np.float64] | np.float64:
         """Independent noise on every coordinate; multiples of the grid."""
         array = np.asarray(value)
         if array.ndim and array.size and array.dtype == np.int64 and self.step <= 1:
-            return self._on_integers(array, source)[()]
-        flat, shape = reals(array, "the value")
-        return self._noisy(flat, source).reshape(shape)[()]
-
-    def releases(self, value: Exact, size: int, source: Source | None = None) -> NDArray[np.float64]:
-        (center,), _ = reals(np.asarray(value, dtype=object), "the value")
-        return self._noisy([center] * size, source)
+            return self._on_integers(array, source)
+        return super().release(array, source)
 
     def _on_integers(self, value: NDArray[np.int64], source: Source | None) -> NDArray[np.float64]:
         """Do as `_noisy` does where every value lies on the grid."""
@@ -141,10 +135,7 @@ class Gaussian(BasicMechanism):
 
     def tail_bound(self, probability_above: Exact, coordinates: int = 1) -> float:
         """P(‖release − x‖_∞ ≥ σ√(2 ln(k/t)) + g/2) ≤ t, as 2Q(x) ≤ e^{−x²/2} [N19 Prop. 3.16, filled in]."""
-        t, k = (
-            probability(probability_above, "the tail probability"),
-            whole(coordinates, "the number of coordinates"),
-        )
+        t, k = tail_of(probability_above, coordinates)
         with precision(BITS):
             return ceiling(ball(Fraction(self.sigma)) * (2 * ball(k / t).log()).sqrt() + ball(self.step / 2))
 
@@ -156,7 +147,7 @@ def _normal_below(center: Fraction, sigma: Fraction) -> Callable[[Fraction], arb
 
 @final
 @dataclass(frozen=True)
-class DiscreteGaussian(BasicMechanism):
+class DiscreteGaussian(IntegerNoise):
     """x + Z, P(Z = z) ∝ e^{−z²/(2σ²)} on the integers: Δ₂²/(2σ²)-zCDP [CKS20 Thm 4, and 14 for vectors]."""
 
     sensitivity: Exact  # L2, over all coordinates
@@ -183,14 +174,8 @@ class DiscreteGaussian(BasicMechanism):
             rho = ceiling(ball(Fraction(self.sensitivity) ** 2 / (2 * Fraction(self.variance))))
         return ZeroCDP(rho, relation=self.relation)
 
-    def release(self, value: ArrayLike, source: Source | None = None) -> Any:  # noqa: ANN401 - array or scalar
-        """Independent noise on every coordinate."""
-        counts = integers(value, "the counts")
-        noise = exact.discrete_gaussian(source or SYSTEM, self.variance, counts.size)
-        return (counts + noise.reshape(counts.shape))[()]
-
-    def releases(self, value: int, size: int, source: Source | None = None) -> NDArray[np.int64]:
-        return np.asarray(self.release(np.full(size, value), source))
+    def _noise(self, source: Source, size: int) -> NDArray[np.int64]:
+        return exact.discrete_gaussian(source, self.variance, size)
 
     def log_pmf(self, value: int, released: ArrayLike) -> NDArray[np.float64]:
         """−(y−x)²/(2σ²) − ln Σ_z e^{−z²/(2σ²)}"""
@@ -229,9 +214,6 @@ class DiscreteGaussian(BasicMechanism):
 
     def tail_bound(self, probability_above: Exact, coordinates: int = 1) -> float:
         """P(‖noise‖_∞ ≥ σ√(2 ln(2k/t))) ≤ t, for Z is σ²-subgaussian [CKS20 Cor. 17]"""
-        t, k = (
-            probability(probability_above, "the tail probability"),
-            whole(coordinates, "the number of coordinates"),
-        )
+        t, k = tail_of(probability_above, coordinates)
         with precision(BITS):
             return ceiling((2 * ball(Fraction(self.variance)) * ball(2 * k / t).log()).sqrt())

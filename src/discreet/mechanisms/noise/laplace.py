@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from flint import arb
@@ -14,13 +14,11 @@ from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
 from discreet.mechanisms.checks import (
     epsilon_point,
     integer_noise,
-    integers,
     positive,
-    probability,
-    reals,
+    tail_of,
     whole,
 )
-from discreet.mechanisms.noise.base import BasicMechanism
+from discreet.mechanisms.noise.base import IntegerNoise, RealNoise
 from discreet.mechanisms.noise.hockey_sticks import (
     BITS,
     at_least,
@@ -53,7 +51,7 @@ def pure(sensitivity: Exact, scale: Exact) -> float:
 
 @final
 @dataclass(frozen=True)
-class Laplace(BasicMechanism):
+class Laplace(RealNoise):
     """round_g(x + Laplace(b)): ε = Δ₁/b for every real x, because rounding the ideal draw is post-processing.
 
     The sum is rounded and not the summands: rounding x first would add a grid step to its sensitivity.
@@ -86,15 +84,6 @@ class Laplace(BasicMechanism):
     def guarantee(self) -> PureDP:
         return PureDP(pure(self.sensitivity, self.scale), relation=self.relation)
 
-    def release(self, value: ArrayLike, source: Source | None = None) -> Any:  # noqa: ANN401 - array or scalar
-        """Independent noise on every coordinate; multiples of the grid, as the nearest doubles."""
-        flat, shape = reals(value, "the value")
-        return self._noisy(flat, source).reshape(shape)[()]
-
-    def releases(self, value: Exact, size: int, source: Source | None = None) -> NDArray[np.float64]:
-        (center,), _ = reals(np.asarray(value, dtype=object), "the value")
-        return self._noisy([center] * size, source)
-
     def _noisy(self, centers: list[Fraction], source: Source | None) -> NDArray[np.float64]:
         g = self.step
         cells = laplace_cells(source or SYSTEM, [x / g for x in centers], Fraction(self.scale) / g)
@@ -121,17 +110,14 @@ class Laplace(BasicMechanism):
 
     def tail_bound(self, probability_above: Exact, coordinates: int = 1) -> float:
         """P(‖release − x‖_∞ ≥ b ln(k/t) + g/2) ≤ t [N19 Prop. 3.7, and half a grid cell of rounding]."""
-        t, k = (
-            probability(probability_above, "the tail probability"),
-            whole(coordinates, "the number of coordinates"),
-        )
+        t, k = tail_of(probability_above, coordinates)
         with precision(BITS):
             return ceiling(ball(Fraction(self.scale)) * ball(k / t).log() + ball(self.step / 2))
 
 
 @final
 @dataclass(frozen=True)
-class DiscreteLaplace(BasicMechanism):
+class DiscreteLaplace(IntegerNoise):
     """x + Z, P(Z = z) = tanh(1/(2b)) e^{−|z|/b} on the integers: ε = Δ₁/b [Ghosh et al. 2012]."""
 
     sensitivity: int  # L1, over all coordinates
@@ -158,14 +144,8 @@ class DiscreteLaplace(BasicMechanism):
     def guarantee(self) -> PureDP:
         return PureDP(pure(self.sensitivity, self.scale), relation=self.relation)
 
-    def release(self, value: ArrayLike, source: Source | None = None) -> Any:  # noqa: ANN401 - array or scalar
-        """Independent noise on every coordinate."""
-        counts = integers(value, "the counts")
-        noise = exact.discrete_laplace(source or SYSTEM, self.scale, counts.size)
-        return (counts + noise.reshape(counts.shape))[()]
-
-    def releases(self, value: int, size: int, source: Source | None = None) -> NDArray[np.int64]:
-        return np.asarray(self.release(np.full(size, value), source))
+    def _noise(self, source: Source, size: int) -> NDArray[np.int64]:
+        return exact.discrete_laplace(source, self.scale, size)
 
     def log_pmf(self, value: int, released: ArrayLike) -> NDArray[np.float64]:
         """Log mass: ln tanh(1/(2b)) − |y−x|/b"""
@@ -201,10 +181,7 @@ class DiscreteLaplace(BasicMechanism):
 
     def tail_bound(self, probability_above: Exact, coordinates: int = 1) -> int:
         """P(‖noise‖_∞ ≥ m) ≤ t for the least m ≥ 1 with 2k·P(Z ≥ m) ≤ t: m = ⌈b ln(2k/(t(1+e^{−1/b})))⌉"""
-        t, k = (
-            probability(probability_above, "the tail probability"),
-            whole(coordinates, "the number of coordinates"),
-        )
+        t, k = tail_of(probability_above, coordinates)
         with precision(BITS):
             log = (ball(2 * k / t) / (1 + ball(-1 / Fraction(self.scale)).exp())).log()
             return max(1, int((ball(Fraction(self.scale)) * log).ceil().upper().unique_fmpz()))

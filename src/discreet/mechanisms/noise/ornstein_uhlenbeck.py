@@ -73,7 +73,7 @@ class OrnsteinUhlenbeck(BasicMechanism):
     def guarantee(self) -> GaussianDP:
         return self.noise.guarantee
 
-    def release(self, value: ArrayLike, source: Source | None = None) -> Any:  # noqa: ANN401 - array or scalar
+    def release(self, value: ArrayLike, source: Source | None = None) -> NDArray[np.float64] | np.float64:
         return float(self.shrink) * self.noise.release(value, source)
 
     def releases(self, value: Exact, size: int, source: Source | None = None) -> NDArray[np.float64]:

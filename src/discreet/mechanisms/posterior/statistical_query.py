@@ -81,7 +81,7 @@ class _NoisyQuery(Mechanism):
     def release(self, value: Iterable[Any], source: Source | None = None) -> float:
         """Answer with the noisy sum over n."""
         total = query_model(1, 1).statistic(_answers(self.query, value, self.n, self.example))
-        return float(Fraction(int(self.noise.release(total, source)[0])) * GRID / self.n)
+        return float(Fraction(int(self.noise.releases(int(total[0]), 1, source)[0])) * GRID / self.n)
 
 
 @final

@@ -7,14 +7,15 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from discreet.mechanisms.released import ReleasedArrays
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
-from discreet.privacy.guarantee import Guarantee, Relation
+from discreet.privacy.guarantee import Guarantee
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class NoisyMoments:
+class NoisyMoments(ReleasedArrays):
     """first = Σyx + N(0, first_noise²I); second = Σxxᵀ + GOE: second_noise² on the diagonal, half of it off.
 
     Σ is over the rows with a declared label. Neither is projected: `second` may be indefinite.
@@ -35,30 +36,8 @@ class NoisyMoments:
     def __post_init__(self) -> None:
         d = self.model.dimension
         for name, shape in (("first", (d,)), ("second", (d, d))):
-            kept = np.array(getattr(self, name), dtype=np.float64)
-            if kept.shape != shape or not np.isfinite(kept).all():
-                raise ValueError(f"{name} must be finite numbers of shape {shape}, got shape {kept.shape}")
-            kept.flags.writeable = False
-            object.__setattr__(self, name, kept)
+            self._hold(name, getattr(self, name), shape)
+            if not np.isfinite(getattr(self, name)).all():
+                raise ValueError(f"{name} must be finite numbers")
         if not (self.first_noise > 0 and self.second_noise > 0):
             raise ValueError("the noise of both moments must be greater than 0")
-
-    @property
-    def relation(self) -> Relation:
-        return self.guarantee.relation
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, NoisyMoments):
-            return NotImplemented
-        return (
-            self._facts() == other._facts()
-            and np.array_equal(self.first, other.first)
-            and np.array_equal(self.second, other.second)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.first_noise, self.second_noise, self.first.tobytes(), self.second.tobytes()))
-
-    def _facts(self) -> tuple[object, ...]:
-        noise = self.first_noise, self.second_noise
-        return self.model, *noise, self.n, self.guarantee, self.seeded, self.quadratic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import sqrt
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -182,7 +182,7 @@ def usual_balance(model: GeneralizedLinear, relation: Relation) -> float:
     return 1 / sqrt(q) if relation is not SUBSTITUTE else 2 / (1 + sqrt(1 + 4 * q))
 
 
-def _refuse_loss(model: Any, quadratic: tuple[float, float] | None) -> None:  # noqa: ANN401
+def _refuse_loss(model: GeneralizedLinear, quadratic: tuple[float, float] | None) -> None:
     if isinstance(model.loss, Logistic) and quadratic is None:
         return
     if quadratic is not None and model.loss.name == "declared":

@@ -70,6 +70,18 @@ class Interval:
         return np.array([float(Fraction(self.lower) + j * self.step) for j in cells])
 
 
+class OnInterval:
+    """A mechanism for records that lie in a public range."""
+
+    lower: Exact
+    upper: Exact
+    grid: Exact | None
+
+    @property
+    def interval(self) -> Interval:
+        return Interval(self.lower, self.upper, self.grid)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class SortedSample:

@@ -22,7 +22,7 @@ from discreet.mechanisms.noise.hockey_sticks import (
 )
 from discreet.mechanisms.noise.laplace import DiscreteLaplace
 from discreet.mechanisms.noise.laplace_integers import laplace_cells
-from discreet.mechanisms.sensitivity.median import Interval, SortedSample
+from discreet.mechanisms.sensitivity.median import OnInterval, SortedSample
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, floor, precision
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Unreachable
 from discreet.privacy.kinds import ApproxDP
@@ -31,7 +31,7 @@ from discreet.sampling.source import SYSTEM, Source
 
 @final
 @dataclass(frozen=True)
-class ProposeTestRelease(BasicMechanism):
+class ProposeTestRelease(OnInterval, BasicMechanism):
     """Release round_g(median + Laplace(b/ε₂)) if D + DiscreteLaplace(1/ε₁) > τ, else refuse: (ε₁+ε₂, δ)-DP.
 
     D is how many records must change before the local sensitivity exceeds the proposal b; it has
@@ -72,11 +72,6 @@ class ProposeTestRelease(BasicMechanism):
         if not mechanism.guarantee <= target:
             raise Unreachable(f"rounding does not allow {target}")
         return mechanism
-
-    @property
-    def interval(self) -> Interval:
-        """The public range and its grid."""
-        return Interval(self.lower, self.upper, self.grid)
 
     @property
     def guarantee(self) -> ApproxDP:

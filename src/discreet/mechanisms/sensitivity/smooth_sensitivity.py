@@ -21,7 +21,7 @@ from discreet.mechanisms.noise.hockey_sticks import (
     line_divergence,
 )
 from discreet.mechanisms.noise.laplace_integers import laplace_cells
-from discreet.mechanisms.sensitivity.median import Interval, SortedSample
+from discreet.mechanisms.sensitivity.median import OnInterval, SortedSample
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, decide, floor, largest, precision
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Unreachable
 from discreet.privacy.kinds import ApproxDP
@@ -54,7 +54,7 @@ def dilation_delta(epsilon: Fraction, smoothness: float) -> arb:
 
 @final
 @dataclass(frozen=True)
-class SmoothSensitivityMedian(BasicMechanism):
+class SmoothSensitivityMedian(OnInterval, BasicMechanism):
     """round_g(median + (S/α)·Laplace(1)), S = max_k w_k A_k: (ε, δ)-DP for α + β ≤ ε.
 
     Proof. The weights fall by at most e^{−β} a step and A_k(x) ≤ A_{k+1}(x'), so S(x) ≤ e^β S(x') [NRS07
@@ -93,11 +93,6 @@ class SmoothSensitivityMedian(BasicMechanism):
         if not mechanism.guarantee <= target:
             raise Unreachable(f"rounding does not allow {target}")
         return mechanism
-
-    @property
-    def interval(self) -> Interval:
-        """The public range and its grid."""
-        return Interval(self.lower, self.upper, self.grid)
 
     @property
     def alpha(self) -> Fraction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
-from typing import Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,29 @@ from discreet.families.scalar import ScalarFamily
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from discreet.sampling.source import Source
+
 DEFAULT_READING = "noise_aware"
+
+
+class Readable(Protocol):
+    """A posterior, as far as this layer knows it: posteriors.Posterior has the words to every part."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def reading(self) -> str: ...
+    @property
+    def cautions(self) -> tuple[str, ...]: ...
+    def mean(self) -> xr.DataArray: ...
+    def sd(self) -> xr.DataArray: ...
+    def interval(self, level: float = 0.9) -> xr.DataArray: ...
+    def sample(self, size: int, source: Source | None = None) -> xr.DataArray: ...
+    def summary(self, level: float = 0.9) -> pd.DataFrame: ...
 
 
 @final
@@ -37,7 +59,7 @@ class NoisyStatistic:
     seeded: bool  # drawn from a public seed, hence not private
 
     @cached_property
-    def posterior(self) -> Any:  # noqa: ANN401 - a Posterior, which this layer does not know
+    def posterior(self) -> Readable:
         """The posterior given Ŝ and the law of its noise: the default of `read`, computed once."""
         return self.read()
 
@@ -47,7 +69,7 @@ class NoisyStatistic:
         model: Family | None = None,
         reading: str = DEFAULT_READING,
         **options: Any,  # noqa: ANN401 - the reading's own
-    ) -> Any:  # noqa: ANN401 - a Posterior
+    ) -> Readable:
         """Read the release, as often as you like, under any prior (`model`) of the same family and bounds.
 
         `naive` takes Ŝ for S (its option: project); `noise_aware` is the posterior given Ŝ and the law of its
@@ -69,7 +91,7 @@ def _encoding(model: Family) -> tuple[object, ...]:
     return type(model), tuple(model.units.tolist()), model.sensitivity(SUBSTITUTE), model.joint_sensitivity()
 
 
-Reading = Callable[..., Any]  # (release, prior, **options) → posterior
+Reading = Callable[..., Readable]  # (release, prior, **options) → posterior
 
 
 def naive_law(release: NoisyStatistic, prior: Family, *, project: bool = True) -> Family:
@@ -103,10 +125,10 @@ def _joint_hull_scalar_family_or_dirichlet_law(_model: Family, noisy: Floats) ->
     return np.maximum(noisy, 0)
 
 
-def noise_aware(release: NoisyStatistic, prior: Family, **options: Any) -> Any:  # noqa: ANN401
+def noise_aware(release: NoisyStatistic, prior: Family, **options: Any) -> Readable:  # noqa: ANN401
     """Read with the noise accounted for, as the catalogue says; the same numbers every time."""
     row = ROWS.get(prior.name)
-    read = None if row is None else row.load("reader", release.kind)
+    read: Reading | None = None if row is None else row.load("reader", release.kind)
     if read is None:
         raise NotProved(
             f"no noise-aware reading is known for {type(prior).__name__}; reading='naive' takes the noisy "
@@ -115,9 +137,10 @@ def noise_aware(release: NoisyStatistic, prior: Family, **options: Any) -> Any: 
     return read(release, prior, **options)
 
 
-def naive(release: NoisyStatistic, prior: Family, *, project: bool = True) -> Any:  # noqa: ANN401
+def naive(release: NoisyStatistic, prior: Family, *, project: bool = True) -> Readable:
     """Read with the noise left out: `naive_law`, as a posterior."""
-    return resolve("posteriors.conjugate:naive")(release, prior, project=project)
+    read: Reading = resolve("posteriors.conjugate:naive")
+    return read(release, prior, project=project)
 
 
 # The seam for readings of one release: name → Reading.

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-import numpy as np
 from numpy.typing import NDArray
 
+from discreet.mechanisms.released import ReleasedArrays
 from discreet.models.count_model import CountModel
 from discreet.privacy.arithmetic.ball import Exact
-from discreet.privacy.guarantee import Guarantee, Relation
+from discreet.privacy.guarantee import Guarantee
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class NoisyCells:
+class NoisyCells(ReleasedArrays):
     """Ĉ = C + noise for every table, with the noise law: enough to read it any honest way."""
 
     kind: ClassVar[str] = "noisy_counts"  # what files and the catalogue call it
@@ -29,14 +29,8 @@ class NoisyCells:
     seeded: bool  # drawn from a public seed, hence not private
 
     def __post_init__(self) -> None:
-        kept = np.array(self.noisy)
-        _ = self.model.split(kept)
-        kept.flags.writeable = False
-        object.__setattr__(self, "noisy", kept)
-
-    @property
-    def relation(self) -> Relation:
-        return self.guarantee.relation
+        self._hold("noisy", self.noisy)
+        _ = self.model.split(self.noisy)
 
     def tables(self) -> dict[str, NDArray[Any]]:
         """Noisy counts by the table's name, in its shape."""
@@ -45,14 +39,3 @@ class NoisyCells:
     def scale_of(self) -> dict[str, float]:
         """Table → noise scale."""
         return {cells.name: float(scale) for cells, scale in zip(self.model.cells, self.scales, strict=True)}
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, NoisyCells):
-            return NotImplemented
-        return self._facts() == other._facts() and np.array_equal(self.noisy, other.noisy)
-
-    def __hash__(self) -> int:
-        return hash((self._facts()[:4], self.noisy.tobytes()))
-
-    def _facts(self) -> tuple[object, ...]:
-        return self.model, self.n, self.noise, self.scales, self.seeded, self.guarantee

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, final
@@ -107,7 +108,10 @@ def plan_counts(
     return CountPlan(model, size, target, tuple(sorted(rows, key=lambda row: row.noise)), refused)
 
 
-def _predicted(ready: NoisyCounts, name: str, n: int, judge: Any) -> CountPrediction:  # noqa: ANN401
+Judge = Callable[[NoisyCounts, int], Accuracy]
+
+
+def _predicted(ready: NoisyCounts, name: str, n: int, judge: Judge) -> CountPrediction:
     noise = tuple(deviation(ready.noise, float(scale)) for scale in ready.scales)
     relative = tuple(d * cells.size / n for d, cells in zip(noise, ready.model.cells, strict=True))
     judged = judge(ready, n) if isinstance(ready.model, NaiveBayes) else None

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from discreet.catalogue import REGRESSION
+from discreet.catalogue import REGRESSION, expect
 from discreet.families.family import public_size
 from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
 from discreet.mechanisms.registry import model_mechanism, offered_to
@@ -154,8 +154,8 @@ def trial(mechanism: Any, world: World, reading: str) -> Coefficients:  # noqa: 
     value = VALUES[mechanism.reads](model, world.features, world.answers)
     count = {"count": len(world.answers)} if mechanism.relation is ADD_REMOVE else {}
     drawn = as_released_value(mechanism.release(value, world.source, **count), model, several=False)
-    how = {} if hasattr(drawn, "values") else {"reading": reading}  # draws have one reading
-    return cast("Coefficients", posterior(drawn, **how))
+    one = hasattr(drawn, "values")  # draws have one reading
+    return expect(Coefficients, posterior(drawn) if one else posterior(drawn, reading=reading))
 
 
 def exact_posterior(model: GeneralizedLinear, world: World) -> NormalCoefficients:

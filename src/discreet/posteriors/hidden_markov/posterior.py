@@ -253,5 +253,5 @@ class HiddenMarkovPosterior(Answers):
         )
 
 
-def _figure(value: Any) -> Any:  # noqa: ANN401
+def _figure(value: Floats) -> Floats | float:
     return float(value) if np.ndim(value) == 0 else value

@@ -14,6 +14,7 @@ from discreet.posteriors.network.chain import REACH, jittered, noise_of, size_of
 
 if TYPE_CHECKING:
     from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+    from discreet.posteriors.mixture.kernel import Shape
 
 
 @final
@@ -107,9 +108,9 @@ def prior_of(model: Mixture) -> Floats:
     return np.concatenate([weights, np.full(model.components * sum(model.sizes), float(model.prior))])
 
 
-def shape_of(model: Mixture) -> Any:  # noqa: ANN401 - loads numba
+def shape_of(model: Mixture) -> Shape:
     """Say where each θ lies, for the kernel."""
-    from discreet.posteriors.mixture.kernel import Shape  # noqa: PLC0415
+    from discreet.posteriors.mixture.kernel import Shape  # noqa: PLC0415 - loads numba
 
     K, size = model.components, np.array(model.sizes, dtype=np.int64)
     begins = K + K * (np.cumsum(size) - size)

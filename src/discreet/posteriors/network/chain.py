@@ -15,6 +15,7 @@ from discreet.posteriors.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
     from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+    from discreet.posteriors.network.kernel import Layout, Noise
 
 
 REACH = 4  # noise scales that a move of many records may take at once
@@ -103,7 +104,7 @@ class NetworkChain:
         redraw(self.theta, self.chances, prior, self.problem.noisy, self.residual, self.problem.layout, v)
 
 
-def allotted(layout: Any, shapes: Floats, n: int, rng: np.random.Generator) -> NDArray[np.int32]:  # noqa: ANN401
+def allotted(layout: Layout, shapes: Floats, n: int, rng: np.random.Generator) -> NDArray[np.int32]:
     """Make n records whose counts follow `shapes` row by row to within one: systematic sampling, shuffled.
 
     Drawn independently they would stray by √n, far outside of the noise where that is small.
@@ -174,9 +175,9 @@ def _positive(table: Floats) -> float:
     return float(np.maximum(table, 0).sum())
 
 
-def layout_of(model: BayesianNetwork) -> Any:  # noqa: ANN401 - loads numba
+def layout_of(model: BayesianNetwork) -> Layout:
     """Say where each node's cells lie, for the kernel."""
-    from discreet.posteriors.network.kernel import Layout  # noqa: PLC0415
+    from discreet.posteriors.network.kernel import Layout  # noqa: PLC0415 - loads numba
 
     node = {name: v for v, name in enumerate(model.nodes)}
     stops = np.cumsum([cells.size for cells in model.cells])
@@ -194,7 +195,7 @@ def layout_of(model: BayesianNetwork) -> Any:  # noqa: ANN401 - loads numba
     )
 
 
-def _below(edges: list[list[int]]) -> Any:  # noqa: ANN401
+def _below(edges: list[list[int]]) -> NDArray[np.bool_]:
     """below[v, w]: w is v or a descendant of it; parents come before children."""
     below = np.eye(len(edges), dtype=np.bool_)
     for w, parents in enumerate(edges):
@@ -203,7 +204,7 @@ def _below(edges: list[list[int]]) -> Any:  # noqa: ANN401
     return below
 
 
-def noise_of(cells: NoisyCells, most: int) -> Any:  # noqa: ANN401 - loads numba
+def noise_of(cells: NoisyCells, most: int) -> Noise:
     from discreet.posteriors.network.kernel import Noise  # noqa: PLC0415
 
     scales = np.array([float(scale) for scale in cells.scales])

@@ -12,8 +12,8 @@ from typing import final
 import numpy as np
 
 from discreet.families.family import Floats
+from discreet.posteriors.scalar.coordinate import line_of
 from discreet.posteriors.scalar.likelihood import Likelihood
-from discreet.posteriors.scalar.prior import quantile, score
 from discreet.posteriors.scalar.table import centred, log_table
 
 EDGE, LOOK = 5.6, 513  # how far the prior is followed (2e-8 beyond), and nodes of the first look
@@ -43,7 +43,7 @@ class Batch:
 
     def cdf(self, theta: Floats) -> Floats:
         """P(θ' ≤ θ_r | Ŝ_r), the density taken as linear between nodes."""
-        place = np.interp(score(self.likelihood.model, theta), self.v, np.arange(self.v.size))
+        place = np.interp(line_of(self.likelihood.model).score(theta), self.v, np.arange(self.v.size))
         j = np.minimum(place.astype(np.int64), self.v.size - 2)
         t, row = place - j, np.arange(len(place))
         left, right = self.density[row, j], self.density[row, j + 1]
@@ -56,7 +56,7 @@ class Batch:
         low, high = self._below[row, j], self._below[row, j + 1]
         t = np.clip((p - low) / np.maximum(high - low, 1e-300), 0, 1)
         v = self.v[j] + t * (self.v[j + 1] - self.v[j])
-        return quantile(self.likelihood.model, v)
+        return line_of(self.likelihood.model).quantile(v)
 
     @property
     def log_density(self) -> Floats:
@@ -69,7 +69,7 @@ class Batch:
 def batch(likelihood: Likelihood, noisy: Floats, per_deviation: float = 4.0) -> Batch:
     """Read rows of Ŝ, each as `noise_aware` would; n must be public."""
     v = _nodes(likelihood, per_deviation)
-    theta = quantile(likelihood.model, v)
+    theta = line_of(likelihood.model).quantile(v)
     log = log_table(likelihood, noisy, theta) - v**2 / 2 + np.log(np.gradient(v))
     density = np.exp(log - log.max(axis=1, keepdims=True))
     whole = density.sum(axis=1) - (density[:, 0] + density[:, -1]) / 2
@@ -78,7 +78,7 @@ def batch(likelihood: Likelihood, noisy: Floats, per_deviation: float = 4.0) -> 
 
 def _nodes(likelihood: Likelihood, per_deviation: float) -> Floats:
     v = np.linspace(-EDGE, EDGE, LOOK)
-    line, deviation = centred(likelihood, quantile(likelihood.model, v))
+    line, deviation = centred(likelihood, line_of(likelihood.model).quantile(v))
     rate = np.sqrt(1 + (np.gradient(line.weights.centres[:, 0], v) / deviation) ** 2)
     length = np.concatenate([[0.0], np.cumsum((rate[1:] + rate[:-1]) / 2 * np.diff(v))])
     size = int(np.clip(np.ceil(length[-1] * per_deviation), FEWEST, MOST))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from scipy.special import gammaln
 from discreet.families.family import Floats
 from discreet.posteriors.scalar.record_law import RecordLaw
 from discreet.posteriors.scalar.transforms import ELEMENTS, Complexes
-from discreet.posteriors.scalar.weights import Weights
+from discreet.posteriors.scalar.weights import Rows, Weights
 
 POINTS = 1024  # of the line; where it needs more, the noise is widened by 1/1200 of what the line spans
 BLOCKS = (0, 32, 64, 128, 256, 512, POINTS + 1)
@@ -41,7 +41,7 @@ class LogTransform:
     nats: ClassVar[float] = 25.0  # what wraps around has probability e^{−25} under the tilted law
     quiet: ClassVar[float] = 1e-11  # of the integrand's top: no further points
 
-    def take(self, rows: Any) -> Self:  # noqa: ANN401 - any index of rows
+    def take(self, rows: Rows) -> Self:
         return replace(self, theta=self.theta[rows], count=self.count[rows], weights=self.weights.take(rows))
 
     def log(self, z: Complexes) -> Complexes:
@@ -84,7 +84,7 @@ class MixedLogTransform:
     nats: ClassVar[float] = 16.0  # an n that stands for several is worth no more
     quiet: ClassVar[float] = 1e-7
 
-    def take(self, rows: Any) -> Self:  # noqa: ANN401 - any index of rows
+    def take(self, rows: Rows) -> Self:
         return replace(self, theta=self.theta[rows])
 
     def log(self, z: Complexes) -> Complexes:

@@ -13,7 +13,7 @@ from discreet.families.family import Floats, credible
 from discreet.families.scalar import ScalarFamily
 from discreet.posteriors.base import NoiseAware
 from discreet.posteriors.posterior import Diagnostics
-from discreet.posteriors.scalar.coordinate import coordinate, log_prior, parameter
+from discreet.posteriors.scalar.coordinate import line_of
 from discreet.posteriors.scalar.likelihood import Likelihood, SizePrior
 from discreet.posteriors.scalar.search import STEEP, slopes, tabulate
 from discreet.sampling.source import SYSTEM, Source
@@ -42,7 +42,7 @@ class GridPosterior(NoiseAware):
 
     @cached_property
     def _log_posterior(self) -> Floats:
-        return np.asarray(self.log_likelihood + log_prior(self.prior, self.nodes))
+        return np.asarray(self.log_likelihood + line_of(self.prior).log_prior(self.nodes))
 
     def _curve(self, x: Floats) -> Floats:
         """Log of the density in x, by Hermite's cubic, which may not shoot over where nodes are close."""
@@ -71,7 +71,7 @@ class GridPosterior(NoiseAware):
             mass[place : x.size - 2 + place : 2] += factor * (x[2::2] - x[:-2:2]) / 6
         mass *= density
         mass /= mass.sum()
-        return x, parameter(self.prior, x), mass, below
+        return x, line_of(self.prior).theta(x), mass, below
 
     @cached_property
     def _log_total(self) -> float:
@@ -91,7 +91,7 @@ class GridPosterior(NoiseAware):
     def cdf(self, theta: ArrayLike) -> Floats:
         """P(θ' ≤ θ | Ŝ)"""
         x, _, _, below = self._dense
-        return np.asarray(np.interp(coordinate(self.prior, np.asarray(theta, dtype=np.float64)), x, below))
+        return np.asarray(np.interp(line_of(self.prior).place(np.asarray(theta, dtype=np.float64)), x, below))
 
     def flat_interval(self, level: float) -> Floats:
         return self._at(credible(level))[None]
@@ -103,12 +103,12 @@ class GridPosterior(NoiseAware):
 
     def _at(self, probability: Floats) -> Floats:
         x, _, _, below = self._dense
-        return parameter(self.prior, np.interp(probability, below, x))
+        return line_of(self.prior).theta(np.interp(probability, below, x))
 
     def log_density(self, theta: ArrayLike) -> Floats:
         """Log p(x | Ŝ) + ln |dx/dθ|, the latter being the log of the family's base measure."""
         given = np.asarray(theta, dtype=np.float64)
-        x = coordinate(self.prior, given)
+        x = line_of(self.prior).place(given)
         inside = (x >= self.nodes[0]) & (x <= self.nodes[-1])
         log = self._curve(np.where(inside, x, self.nodes[0])) - self._log_total
         return np.asarray(np.where(inside, log + self.prior.log_base(given), -np.inf))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.families.family import Floats
 from discreet.families.scalar import ScalarFamily
-from discreet.posteriors.scalar.coordinate import bulk, log_prior, parameter
+from discreet.posteriors.scalar.coordinate import line_of
 from discreet.posteriors.scalar.likelihood import Likelihood
 
 KEPT = 30.0  # nats below the top: what is left out has probability e^{−30}
@@ -25,21 +25,24 @@ MOST = 2**15  # nodes
 
 def tabulate(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> tuple[Floats, Floats]:
     """Return nodes x and ln p(Ŝ | θ(x)), so dense that they determine the posterior."""
+    line = line_of(prior)
 
     def log(x: Floats) -> Floats:
-        return np.asarray(likelihood.log(noisy[None], parameter(prior, x), log_prior(prior, x))[0])
+        return np.asarray(
+            likelihood.log(noisy[None], line_of(prior).theta(x), line_of(prior).log_prior(x))[0]
+        )
 
     x = _first(likelihood, noisy, prior)
     seen, fine = log(x), np.zeros(x.size - 1, dtype=np.bool_)
     for _ in range(ROUNDS):
-        total = seen + log_prior(prior, x)
+        total = seen + line.log_prior(x)
         more, settled = _wanted(x, total, fine)
         if not more.size:
             return _cropped(x, seen, total)
         if more.size > MOST:
             break
         found = log(more)
-        misses = np.abs(_cubic(x, total, more) - found - log_prior(prior, more))
+        misses = np.abs(_cubic(x, total, more) - found - line.log_prior(more))
         x, seen, fine = _merged((x, seen, fine | settled), more, found, misses < _allowed(more, x, total))
     raise ArithmeticError(
         "the posterior could not be tabulated; this is a defect of the library: please report the family, "
@@ -117,7 +120,7 @@ def _cubic(x: Floats, y: Floats, at: Floats) -> Floats:
 # ── where to look first ─────────────────────────────────────────────────────────────────────────────────
 def _first(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> Floats:
     """Nodes that thin out from the prior's top, and from where a mean of records is what was released."""
-    where = bulk(prior)
+    where = line_of(prior).bulk()
     low, high = where.mode - where.left, where.mode + where.right
     x, deviation = matched(likelihood, noisy, prior)
     low, high = min(low, x - 3 * deviation), max(high, x + 3 * deviation)
@@ -156,12 +159,12 @@ def matched(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> tuple
         ends = (record.low * lattice - reach, record.high * lattice + reach)
     for _ in range(9):
         x = np.linspace(*ends, 33)
-        above = record.mean(parameter(prior, x)) > target
+        above = record.mean(line_of(prior).theta(x)) > target
         i = int(np.argmax(above != above[0])) or 32
         ends = (float(x[i - 1]), float(x[i]))
-    mean = record.mean(parameter(prior, np.array(ends)))
+    mean = record.mean(line_of(prior).theta(np.array(ends)))
     slope = abs(float(mean[1] - mean[0])) / (ends[1] - ends[0])
     step = 0.3 / min(target, record.width - target)
-    drop = -2 * record.log_mgf(np.array([[1j * step]]), parameter(prior, np.array([ends[0]])))[0, 0].real
+    drop = -2 * record.log_mgf(np.array([[1j * step]]), line_of(prior).theta(np.array([ends[0]])))[0, 0].real
     spread = (count * max(float(drop), 0.0) / step**2 + weights.spread**2) ** 0.5
     return sum(ends) / 2, min(max(spread / max(count * slope, 1e-300), 1e-9), 100.0 * (1 + abs(ends[0])))

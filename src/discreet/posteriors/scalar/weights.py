@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Self, TypeAlias, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.families.family import Floats
 from discreet.posteriors.noise_law import NoiseLaw
 from discreet.posteriors.scalar.transforms import Complexes, log_geometric, log_levels, log_sum
 
+Rows: TypeAlias = NDArray[np.int64] | NDArray[np.bool_] | slice  # any index of rows
 NARROW = 3.0  # Σ_j exp(−(j−ξ)²/2ς²) e^{−zj} is an integral to e^{−44} from here on (Poisson summation)
 
 
@@ -27,7 +29,7 @@ class Weights:
     unit: int
     centres: Floats  # (rows, observations)
 
-    def take(self, rows: Any) -> Self:  # noqa: ANN401 - any index of rows
+    def take(self, rows: Rows) -> Self:
         return replace(self, centres=self.centres[rows])
 
     @property
