@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.privacy.guarantee import Guarantee
 from discreet.sampling.source import Source
 
@@ -37,6 +39,21 @@ class Case:
     epsilon: float = 1.0  # the point of the privacy profile that is put to the test
     exact_renyi: Profile | None = None  # D_α(left‖right) by quadrature, where the claim is a Rényi curve
     name: str = ""  # given where the case is declared
+
+    @classmethod
+    def of(
+        cls,
+        mechanism: Mechanism,
+        pair: tuple[Any, Any],
+        event: Callable[[NDArray[Any]], NDArray[np.bool_]],
+        exact_delta: Profile,
+        epsilon: float = 1.0,
+        *,
+        run: Callable[..., NDArray[Any]] | None = None,
+    ) -> Case:
+        """Attack what a mechanism itself promises, in its own draws unless `run` makes many of them."""
+        drawn: Run = mechanism.releases if run is None else partial(run, mechanism)  # type: ignore[attr-defined]  # basic ones
+        return cls(mechanism.guarantee, drawn, pair, event, exact_delta, epsilon)
 
 
 class Cases(dict[str, Callable[[], Case]]):

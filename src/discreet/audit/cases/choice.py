@@ -39,9 +39,8 @@ def exponential() -> Case:
     ratio = math.exp(0.75)
     base = (math.log((math.e - ratio) / (ratio - 1)) - 0.5, 0.0)
     mechanism = Exponential(1, 1, log_base=base)
-    return Case(
-        mechanism.guarantee,
-        mechanism.releases,
+    return Case.of(
+        mechanism,
         ([1, 0], [0, 1]),
         lambda y: y == 0,
         profiles.finite(softmax([1, 0], 0.5, base), softmax([0, 1], 0.5, base)),
@@ -62,9 +61,8 @@ def continuous_exponential() -> Case:
     mechanism = ContinuousExponential(0, 1, 1, grid=GRID)
     p, q = quantile_law(QUANTILE_RIGHT, 0.5), quantile_law(QUANTILE_LEFT, 0.5)
     likelier = p > q * math.exp(0.25)
-    return Case(
-        mechanism.guarantee,
-        mechanism.releases,
+    return Case.of(
+        mechanism,
         (mechanism.quantile(QUANTILE_RIGHT), mechanism.quantile(QUANTILE_LEFT)),
         lambda y: likelier[np.rint(y / float(GRID)).astype(np.int64)],
         profiles.finite(p, q),
@@ -89,13 +87,7 @@ def permute_and_flip() -> Case:
     mechanism = PermuteAndFlip(1, 1)
     p = permute_and_flip_law([1, 1, math.exp(-3)])
     q = permute_and_flip_law([1, math.exp(-1), math.exp(-3.5)])
-    return Case(
-        mechanism.guarantee,
-        mechanism.releases,
-        ([1, 1, -5], [2, 0, -5]),
-        lambda y: y == 1,
-        profiles.finite(p, q),
-    )
+    return Case.of(mechanism, ([1, 1, -5], [2, 0, -5]), lambda y: y == 1, profiles.finite(p, q))
 
 
 def noisy_max_law(scores: Sequence[int], scale: float) -> list[float]:
@@ -116,9 +108,8 @@ def noisy_max_law(scores: Sequence[int], scale: float) -> list[float]:
 def report_noisy_max() -> Case:
     """Scores (3, 3) against (4, 2): the second candidate must overcome 2 more."""
     mechanism = ReportNoisyMax(1, 2)
-    return Case(
-        mechanism.guarantee,
-        mechanism.releases,
+    return Case.of(
+        mechanism,
         ([3, 3], [4, 2]),
         lambda y: y == 1,
         profiles.finite(noisy_max_law([3, 3], 2.0), noisy_max_law([4, 2], 2.0)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -47,13 +46,13 @@ def two_sided(losses: list[float]) -> Profile:
 def discrete_laplace() -> Case:
     """Scales 4 and 8: ε = 2/4 + 2/8, all of it in the corner where every moved cell is beyond its count."""
     mechanism = NoisyCounts(MODEL, n=N, noise="discrete_laplace", scales=(4, 8))
-    return Case(
-        mechanism.guarantee,
-        partial(noised, mechanism),
+    return Case.of(
+        mechanism,
         (ALL, BUT_ONE),
         lambda s: (s[:, 0] >= 4) & (s[:, 1] <= 0) & (s[:, 2] >= 4) & (s[:, 3] <= 0),
         two_sided([1 / 4, 1 / 4, 1 / 8, 1 / 8]),
         epsilon=0.75,
+        run=noised,
     )
 
 
@@ -61,13 +60,13 @@ def discrete_laplace() -> Case:
 def laplace() -> Case:
     """One record more, with n private: scales 2 and 4, ε = 1/2 + 1/4."""
     mechanism = NoisyCounts(MODEL, noise="laplace", scales=(2, 4), relation=ADD_REMOVE)
-    return Case(
-        mechanism.guarantee,
-        partial(noised, mechanism),
+    return Case.of(
+        mechanism,
         ([4, 0, 4, 0], [3, 0, 3, 0]),
         lambda s: (s[:, 0] >= 4) & (s[:, 2] >= 4),
         two_laplaces(1 / 2, 1 / 4),
         epsilon=0.75,
+        run=noised,
     )
 
 
@@ -94,12 +93,12 @@ def two_laplaces(first: float, second: float) -> Profile:
 def gaussian() -> Case:
     """σ = 2 and 3: μ² = 2/4 + 2/9."""
     mechanism = NoisyCounts(MODEL, n=N, noise="gaussian", scales=(2, 3))
-    return Case(
-        mechanism.guarantee,
-        partial(noised, mechanism),
+    return Case.of(
+        mechanism,
         (ALL, BUT_ONE),
         lambda s: (s[:, 0] - s[:, 1] - 3) / 4 + (s[:, 2] - s[:, 3] - 3) / 9 > 1,
         profiles.normal(math.sqrt(2 / 4 + 2 / 9)),
+        run=noised,
     )
 
 
@@ -107,12 +106,12 @@ def gaussian() -> Case:
 def discrete_gaussian() -> Case:
     """σ = 2 and 3 on the integers."""
     mechanism = NoisyCounts(MODEL, n=N, noise="discrete_gaussian", scales=(2, 3))
-    return Case(
-        mechanism.guarantee,
-        partial(noised, mechanism),
+    return Case.of(
+        mechanism,
         (ALL, BUT_ONE),
         lambda s: (s[:, 0] - s[:, 1] - 3) / 4 + (s[:, 2] - s[:, 3] - 3) / 9 > 1,
         two_differences(4.0, 9.0),
+        run=noised,
     )
 
 
@@ -134,11 +133,11 @@ def two_differences(*variances: float) -> Profile:
 def added() -> Case:
     """One record more, with n private: discrete noise, scales 2 and 4."""
     mechanism = NoisyCounts(MODEL, scales=(2, 4), relation=ADD_REMOVE)
-    return Case(
-        mechanism.guarantee,
-        partial(noised, mechanism),
+    return Case.of(
+        mechanism,
         ([4, 0, 4, 0], [3, 0, 3, 0]),
         lambda s: (s[:, 0] >= 4) & (s[:, 2] >= 4),
         two_sided([1 / 2, 1 / 4]),
         epsilon=0.75,
+        run=noised,
     )

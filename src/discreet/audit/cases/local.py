@@ -97,18 +97,14 @@ def smooth_categorical_matrices() -> Case:
 @case("ornstein_uhlenbeck")
 def ornstein_uhlenbeck() -> Case:
     mechanism = OrnsteinUhlenbeck(1, 1, 0.25)
-    return Case(
-        mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y > 1.5 * 0.25, profiles.normal(1.0)
-    )
+    return Case.of(mechanism, (1, 0), lambda y: y > 1.5 * 0.25, profiles.normal(1.0))
 
 
 @case("tiered_gaussian")
 def tiered_gaussian() -> Case:
     """All tiers together: the likelihood ratio is that of the first, whatever the others say."""
     mechanism = TieredGaussian(1, (1, 1.5, 4))
-    return Case(
-        mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y[:, 0] > 1.5, profiles.normal(1.0)
-    )
+    return Case.of(mechanism, (1, 0), lambda y: y[:, 0] > 1.5, profiles.normal(1.0))
 
 
 @case("tiered_gaussian/outer")

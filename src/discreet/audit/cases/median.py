@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -70,12 +69,8 @@ def smooth_sensitivity_median() -> Case:
     mechanism = SmoothSensitivityMedian(0, 1, 1, Fraction(1, 10), grid=GRID)
     left, right = (0.0, 1.0, 1.0), (0.0, 0.5, 1.0)
     laws = [(lower_median(x), smooth_sensitivity(x, mechanism.beta) / 0.5) for x in (left, right)]
-    return Case(
-        mechanism.guarantee,
-        mechanism.releases,
-        (left, right),
-        laplace_event(laws[0], laws[1], 1.0),
-        profiles.laplace(laws[0], laws[1]),
+    return Case.of(
+        mechanism, (left, right), laplace_event(laws[0], laws[1], 1.0), profiles.laplace(laws[0], laws[1])
     )
 
 
@@ -88,9 +83,8 @@ def propose_test_release() -> Case:
     left, right = (0.0, 0.0, 1.0), (0.0, 1.0, 1.0)
     laws = [(lower_median(x), 0.25 / 0.5) for x in (left, right)]
     passed = [passing(x, mechanism.threshold) for x in (left, right)]
-    return Case(
-        mechanism.guarantee,
-        mechanism.releases,
+    return Case.of(
+        mechanism,
         (left, right),
         laplace_event(laws[0], laws[1], 1.0 + math.log(passed[1] / passed[0])),
         tested(laws, passed),
@@ -132,9 +126,7 @@ def four_cells() -> Profile:
 def clipped_mean() -> Case:
     """(1, ½) against (0, ½)"""
     mechanism = clipped_quarters()
-    return Case(
-        mechanism.guarantee, mechanism.releases, ([1.0, 0.5], [0.0, 0.5]), lambda y: y >= 0.75, four_cells()
-    )
+    return Case.of(mechanism, ([1.0, 0.5], [0.0, 0.5]), lambda y: y >= 0.75, four_cells())
 
 
 def sample_and_aggregate_runs(
@@ -171,10 +163,10 @@ def block_maximum(block: NDArray[Any]) -> float:
 def sample_and_aggregate() -> Case:
     """Average the maxima of two blocks of two: (1, 0, 0, 0) against (0, 0, 0, 0) moves one of them by 1."""
     mechanism = SampleAndAggregate(block_maximum, 2, clipped_quarters())
-    return Case(
-        mechanism.guarantee,
-        partial(sample_and_aggregate_runs, mechanism),
+    return Case.of(
+        mechanism,
         ((1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)),
         lambda y: y >= 0.5,
         four_cells(),
+        run=sample_and_aggregate_runs,
     )

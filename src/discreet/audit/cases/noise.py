@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,9 +49,8 @@ def randomized_response() -> Case:
     """P(1|1) = 1 − q against P(1|0) = p, with p ≠ q so that the four ratios differ."""
     p, q = Fraction(1, 5), Fraction(9, 20)
     mechanism = RandomizedResponse(p, q)
-    return Case(
-        mechanism.guarantee,
-        mechanism.releases,
+    return Case.of(
+        mechanism,
         (1, 0),
         lambda y: y == 1,
         profiles.finite([float(q), float(1 - q)], [float(1 - p), float(p)]),
@@ -64,9 +62,8 @@ def randomized_response() -> Case:
 def kary_randomized_response() -> Case:
     keep, other = math.e / (math.e + 3), 1 / (math.e + 3)
     mechanism = KaryRandomizedResponse.calibrate(target=PureDP(1), categories=4)
-    return Case(
-        mechanism.guarantee,
-        mechanism.releases,
+    return Case.of(
+        mechanism,
         (2, 0),
         lambda y: y == 2,
         profiles.finite([other, other, keep, other], [keep, other, other, other]),
@@ -76,21 +73,19 @@ def kary_randomized_response() -> Case:
 @case("laplace")
 def laplace() -> Case:
     mechanism = Laplace(1, 1)
-    return Case(
-        mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y >= 1, profiles.shifted_laplace(1.0)
-    )
+    return Case.of(mechanism, (1, 0), lambda y: y >= 1, profiles.shifted_laplace(1.0))
 
 
 @case("laplace/vector")
 def laplace_vector() -> Case:
     """(½, ½) against (0, 0): the L1 sensitivity is spent on two coordinates."""
     mechanism = Laplace(1, 1)
-    return Case(
-        mechanism.guarantee,
-        partial(columnwise, mechanism),
+    return Case.of(
+        mechanism,
         ([0.5, 0.5], [0.0, 0.0]),
         lambda y: np.asarray((y >= 0.5).all(axis=1)),
         laplace_loss_sum([0.5, 0.5]),
+        run=columnwise,
     )
 
 
@@ -115,28 +110,26 @@ def laplace_loss_sum(shifts: list[float]) -> Profile:
 def discrete_laplace() -> Case:
     mechanism = DiscreteLaplace(1, 1)
     pmf = discrete_laplace_pmf(1.0)
-    return Case(
-        mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y >= 1, profiles.finite(moved(pmf, 1), pmf)
-    )
+    return Case.of(mechanism, (1, 0), lambda y: y >= 1, profiles.finite(moved(pmf, 1), pmf))
 
 
 @case("gaussian")
 def gaussian() -> Case:
     """Look where the log ratio (y − ½)/σ² exceeds ε = 1."""
     mechanism = Gaussian(1, 1)
-    return Case(mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y > 1.5, profiles.normal(1.0))
+    return Case.of(mechanism, (1, 0), lambda y: y > 1.5, profiles.normal(1.0))
 
 
 @case("gaussian/vector")
 def gaussian_vector() -> Case:
     """(3/4, 1) against (0, 0), of L2 norm 5/4."""
     mechanism = Gaussian(Fraction(5, 4), Fraction(5, 4))
-    return Case(
-        mechanism.guarantee,
-        partial(columnwise, mechanism),
+    return Case.of(
+        mechanism,
         ([0.75, 1.0], [0.0, 0.0]),
         lambda y: y @ [0.75, 1.0] > 1.5 * 1.5625,
         profiles.normal(1.0),
+        run=columnwise,
     )
 
 
@@ -144,6 +137,4 @@ def gaussian_vector() -> Case:
 def discrete_gaussian() -> Case:
     mechanism = DiscreteGaussian(1, 1)
     pmf = discrete_gaussian_pmf(1.0)
-    return Case(
-        mechanism.guarantee, mechanism.releases, (1, 0), lambda y: y >= 2, profiles.finite(moved(pmf, 1), pmf)
-    )
+    return Case.of(mechanism, (1, 0), lambda y: y >= 2, profiles.finite(moved(pmf, 1), pmf))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -46,12 +45,12 @@ def noisy(
 @case("noisy_statistics/laplace")
 def noisy_laplace() -> Case:
     mechanism = NoisyStatistics(BetaBernoulli(1, 1), n=N, noise="laplace", scale=1)
-    return Case(
-        mechanism.guarantee,
-        partial(noisy, mechanism),
+    return Case.of(
+        mechanism,
         (([1], None), ([0], None)),
         lambda s: s[:, 0] >= 1,
         profiles.shifted_laplace(1.0),
+        run=noisy,
     )
 
 
@@ -60,12 +59,12 @@ def noisy_gaussian() -> Case:
     """(4, 0) against (3, 1): √2 apart, σ = 3/2; the log ratio is (y·(1, −1) − 3)/σ²."""
     model = DirichletCategorical([1, 1])
     mechanism = NoisyStatistics(model, n=N, noise="gaussian", scale=Fraction(3, 2))
-    return Case(
-        mechanism.guarantee,
-        partial(noisy, mechanism),
+    return Case.of(
+        mechanism,
         (([4, 0], None), ([3, 1], None)),
         lambda s: s[:, 0] - s[:, 1] > 3 + 2.25,
         profiles.normal(math.sqrt(2) / 1.5),
+        run=noisy,
     )
 
 
@@ -74,12 +73,12 @@ def noisy_discrete_laplace() -> Case:
     """(4, 0, 0) against (3, 1, 0): L1 distance 2."""
     mechanism = NoisyStatistics(DirichletCategorical([1, 1, 1]), n=N, noise="discrete_laplace", scale=2)
     pmf = discrete_laplace_pmf(2.0)
-    return Case(
-        mechanism.guarantee,
-        partial(noisy, mechanism),
+    return Case.of(
+        mechanism,
         (([4, 0, 0], None), ([3, 1, 0], None)),
         lambda s: (s[:, 0] >= 4) & (s[:, 1] <= 0),
         exchanged(pmf),
+        run=noisy,
     )
 
 
@@ -89,12 +88,12 @@ def noisy_discrete_gaussian() -> Case:
     mechanism = NoisyStatistics(
         DirichletCategorical([1, 1, 1]), n=N, noise="discrete_gaussian", scale=Fraction(3, 2)
     )
-    return Case(
-        mechanism.guarantee,
-        partial(noisy, mechanism),
+    return Case.of(
+        mechanism,
         (([4, 0, 0], None), ([3, 1, 0], None)),
         lambda s: s[:, 0] - s[:, 1] > 3 + 2.25,
         exchanged(discrete_gaussian_pmf(2.25)),
+        run=noisy,
     )
 
 
@@ -108,12 +107,12 @@ def noisy_added() -> Case:
     """With n private: (successes, failures) = (1, 2) against (0, 2)"""
     mechanism = NoisyStatistics(BetaBernoulli(1, 1), scale=1, relation=ADD_REMOVE)
     pmf = discrete_laplace_pmf(1.0)
-    return Case(
-        mechanism.guarantee,
-        partial(noisy, mechanism),
+    return Case.of(
+        mechanism,
         (([1], 3), ([0], 2)),
         lambda s: s[:, 0] >= 1,
         profiles.finite(moved(pmf, 1), pmf),
+        run=noisy,
     )
 
 
@@ -133,12 +132,12 @@ def truncated_beta() -> Case:
     )
     s = 1 / float(mechanism.temperature)
     left, right = (1 + s, 1 + s * (N - 1)), (1.0, 1 + s * N)
-    return Case(
-        mechanism.guarantee,
-        partial(sampled, mechanism),
+    return Case.of(
+        mechanism,
         ([1], [0]),
         lambda p: p > 0.75,
         profiles.truncated_beta(left, right, float(TRUNCATION)),
+        run=sampled,
     )
 
 
@@ -149,12 +148,12 @@ def truncated_dirichlet() -> Case:
         DirichletCategorical([1, 1, 1]), n=N, target=PureDP(1), truncation=TRUNCATION
     )
     s = 1 / float(mechanism.temperature)
-    return Case(
-        mechanism.guarantee,
-        partial(sampled, mechanism),
+    return Case.of(
+        mechanism,
         ([1, N - 1, 0], [0, N, 0]),
         lambda p: p[:, 0] > 2 * p[:, 1],
         ratio_profile([1 + s, 1 + s * (N - 1), 1], [1, 1 + s * N, 1], float(TRUNCATION)),
+        run=sampled,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,7 +64,7 @@ def binary_keep() -> Case:
 def half_the_sensitivity() -> Case:
     """Noise for sensitivity 1 on a statistic that one record moves by 2."""
     broken = Laplace(1, 1)
-    return Case(broken.guarantee, broken.releases, (2, 0), lambda y: y >= 1.5, profiles.shifted_laplace(2.0))
+    return Case.of(broken, (2, 0), lambda y: y >= 1.5, profiles.shifted_laplace(2.0))
 
 
 def shared(mechanism: BasicMechanism, value: list[float], runs: int, source: Source) -> NDArray[Any]:
@@ -76,21 +75,15 @@ def shared(mechanism: BasicMechanism, value: list[float], runs: int, source: Sou
 
 def shared_draw(mechanism: BasicMechanism) -> Case:
     """(1, 0) against (0, 0): the difference of the coordinates tells."""
-    return Case(
-        mechanism.guarantee,
-        partial(shared, mechanism),
-        ([1.0, 0.0], [0.0, 0.0]),
-        lambda y: y[:, 0] - y[:, 1] > 0.5,
-        lambda _: 1.0,
+    return Case.of(
+        mechanism, ([1.0, 0.0], [0.0, 0.0]), lambda y: y[:, 0] - y[:, 1] > 0.5, lambda _: 1.0, run=shared
     )
 
 
 @twin("discrete_laplace/half_the_sensitivity", "sensitivity 1 for 2")
 def half_the_counts() -> Case:
     broken, pmf = DiscreteLaplace(1, 1), discrete_laplace_pmf(1.0)
-    return Case(
-        broken.guarantee, broken.releases, (2, 0), lambda y: y >= 2, profiles.finite(moved(pmf, 2), pmf)
-    )
+    return Case.of(broken, (2, 0), lambda y: y >= 2, profiles.finite(moved(pmf, 2), pmf))
 
 
 @twin("gaussian/uniform_noise", "uniform noise of the same variance")
