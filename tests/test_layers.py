@@ -9,6 +9,7 @@ import discreet
 
 FORBIDDEN = ("discreet.tables", "discreet.statistics", "discreet.ledger", "discreet.privatise")
 PURE = (  # the released values and their folders, and nothing that draws
+    "discreet.mechanisms.released",  # what they have in common
     "discreet.mechanisms.regression",
     "discreet.mechanisms.statistics",
     "discreet.mechanisms.statistics.noisy_statistic",

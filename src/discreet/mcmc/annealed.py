@@ -10,10 +10,10 @@ from typing import ClassVar, final
 import numpy as np
 
 from discreet.mcmc.barker import Barker
-from discreet.mcmc.kernel import Counts, Kernel, State, check_temperature
-from discreet.mcmc.proposals import Walk
+from discreet.mcmc.kernel import Counts, State, check_temperature
+from discreet.mcmc.random_walk import Targeted
 from discreet.mcmc.running.endings import Ending, Resampled
-from discreet.mcmc.target import Target, weighed
+from discreet.mcmc.target import weighed
 from discreet.privacy.accounting.composition import compose_counted, parallel
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee
@@ -22,7 +22,7 @@ from discreet.sampling.source import Source
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class AnnealedImportance(Kernel):
+class AnnealedImportance(Targeted):
     """θ₀ ~ p₀; for each β_j: w ← w·p(n|θ)^{β_j − β_{j−1}}, a Barker move under p₀ p(n|θ)^{β_j} [Neal 2001].
 
     A move at β_j = ε_j/(2Δ) costs ε_j, each particle pays [F16 suppl. E]; one more step releases the weights.
@@ -33,8 +33,6 @@ class AnnealedImportance(Kernel):
     name: ClassVar[str] = "annealed_importance"
     theorem: ClassVar[str] = "F16 suppl. E; moves: barker; weights: DMNS06 on the simplex, or DDR20 Lemma 3.2"
 
-    target: Target
-    walk: Walk
     inverse_temperatures: tuple[Exact, ...]  # β₁ < … < β_J
     particles: int
     moves: int = 1  # at each β_j
@@ -49,14 +47,6 @@ class AnnealedImportance(Kernel):
             )
         if min(self.particles, self.moves) < 1:
             raise ValueError("annealing needs at least one particle and one move at each temperature")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.target.columns
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.target.shape
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from discreet.sampling.source import Source
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomWalk(Kernel):
-    """θ' from a proposal that sees no data; u = log π(θ'|n) − log π(θ|n) decides whether it is taken."""
+class Targeted(Kernel):
+    """A kernel of a declared target."""
 
     target: Target
     walk: Walk
@@ -29,6 +29,11 @@ class RandomWalk(Kernel):
     @property
     def labels(self) -> tuple[str, ...]:
         return self.target.labels
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomWalk(Targeted):
+    """θ' from a proposal that sees no data; u = log π(θ'|n) − log π(θ|n) decides whether it is taken."""
 
     @property
     def sensitivity(self) -> Fraction:

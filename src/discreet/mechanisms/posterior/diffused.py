@@ -36,10 +36,6 @@ class DiffusedPosterior(PosteriorDraw):
         super().__post_init__()
 
     @property
-    def prior(self) -> Family:
-        return self.model
-
-    @property
     def weight(self) -> Fraction:
         return Fraction(self.r)
 

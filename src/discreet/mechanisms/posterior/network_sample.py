@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Self, final
@@ -14,11 +13,10 @@ from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import rational
 from discreet.families.family import Floats, Integers, public_size, records, table_size
-from discreet.mechanisms.mechanism import ModelMechanism
-from discreet.mechanisms.posterior.least_temperature import Promise, affordable_loss, least_temperature
+from discreet.mechanisms.posterior.least_temperature import Promise, TemperedSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.arithmetic.ball import Exact, PrecisionError, ball, ceiling, settle
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, NotProved, Relation, Unreachable
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, NotProved, Relation
 from discreet.privacy.kinds import BoundedRange, PureDP
 from discreet.privacy.worst_pairs.tempered_posterior import (
     log_normaliser,
@@ -32,7 +30,7 @@ from discreet.sampling.source import SYSTEM, Source
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class OneNetworkSample(ModelMechanism):
+class OneNetworkSample(TemperedSample):
     """θ ~ prior × likelihood^(1/T), every entry of every table at least a₀ [F16 §3.1; D14 on networks].
 
     A record reads one entry of each table, so |log p(x'|θ) − log p(x|θ)| ≤ Δ = Σ_v ln((1−(k_v−1)a₀)/a₀), and
@@ -73,31 +71,7 @@ class OneNetworkSample(ModelMechanism):
     ) -> Self:
         """Least temperature (40 significant bits, rounded up) whose certified guarantee meets the target."""
         cold = cls(model, n=n, truncation=truncation, temperature=1, relation=target.relation)
-        both = (replace(cold, promise=promise) for promise in (PureDP, BoundedRange))
-        found = [replace(m, temperature=t) for m in both if (t := m._least(target)) < math.inf]  # noqa: SLF001
-        best = min(found, key=lambda m: float(m.temperature), default=None)
-        if best is None or not best.guarantee <= target:
-            raise Unreachable(f"no temperature is proved to meet {target}; ask for one that pure DP implies")
-        return best
-
-    def _least(self, target: Guarantee) -> float:
-        limit = affordable_loss(self.promise, target, self.bounded_range.loss)
-        if self.guarantee.loss <= limit:
-            return float(self.temperature)
-        simple = float(self.bounded_range.loss) * float(self.temperature) / limit if limit else math.inf
-        return least_temperature(
-            lambda t: t >= self.temperature and replace(self, temperature=t).guarantee.loss <= limit, simple
-        )
-
-    @property
-    def weight(self) -> Fraction:
-        """1/T, exactly: what one record counts."""
-        return 1 / rational(self.temperature, what="temperature")
-
-    @property
-    def lower(self) -> Fraction:
-        """a₀, exactly."""
-        return rational(self.truncation, what="truncation")
+        return cold._warmed(target)
 
     @property
     def nodes(self) -> dict[tuple[int, bool], int]:
@@ -139,10 +113,6 @@ class OneNetworkSample(ModelMechanism):
         except PrecisionError:
             return simple
         return min(max(within, ceiling(across)), simple)
-
-    @property
-    def guarantee(self) -> PureDP | BoundedRange:
-        return self.pure if self.promise is PureDP else self.bounded_range
 
     def release(self, value: ArrayLike, source: Source | None = None, *, count: int | None = None) -> Floats:
         """Draw every table once, on the public grid 2⁻³², flat; `count` is needed only under ADD_REMOVE."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Self, final
 
@@ -12,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import rational
 from discreet.families.family import Family, public_size, table_size
-from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.posterior.by_model import by_model, refuse_namesakes
-from discreet.mechanisms.posterior.least_temperature import Promise, affordable_loss, least_temperature
+from discreet.mechanisms.posterior.least_temperature import Promise, TemperedSample
 from discreet.mechanisms.posterior.tempered_laws import (
     SimplexPrior,
     Temper,
@@ -22,7 +19,7 @@ from discreet.mechanisms.posterior.tempered_laws import (
     simplex_prior,
 )
 from discreet.privacy.arithmetic.ball import Exact, ceiling, settle
-from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation, Unreachable
+from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation
 from discreet.privacy.kinds import BoundedRange, PureDP
 from discreet.privacy.worst_pairs.tempered_posterior import (
     record_range,
@@ -34,7 +31,7 @@ from discreet.sampling.source import Source
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class OnePosteriorSample(ModelMechanism):
+class OnePosteriorSample(TemperedSample):
     """θ ~ prior × likelihood^(1/T) on {θ_i ≥ a₀} [F16 §3.1; Wang, Fienberg, Smola 2015].
 
     With Δ = sup |log p(x'|θ) − log p(x|θ)| two guarantees hold at once: the privacy loss lies in an interval
@@ -88,42 +85,12 @@ class OnePosteriorSample(ModelMechanism):
         tempered. For the other temperings the answer is verified all the same, but need not be the least.
         """
         cold = cls(model, n=n, truncation=truncation, temperature=1, temper=temper, relation=target.relation)
-        both = (replace(cold, promise=promise) for promise in (PureDP, BoundedRange))
-        found = [replace(m, temperature=t) for m in both if (t := m._least(target)) < math.inf]  # noqa: SLF001
-        best = min(found, key=lambda m: float(m.temperature), default=None)
-        if best is None or not best.guarantee <= target:
-            raise Unreachable(f"no temperature is proved to meet {target}; ask for one that pure DP implies")
-        return best
-
-    def _least(self, target: Guarantee) -> float:
-        """Least temperature from this one on where the promise implies the target; ∞ when there is none."""
-        limit = affordable_loss(self.promise, target, self.bounded_range.loss)
-        if self.guarantee.loss <= limit:
-            return float(self.temperature)
-        simple = float(self.bounded_range.loss) * float(self.temperature) / limit if limit else math.inf
-
-        def holds(temperature: float) -> bool:
-            return (
-                temperature >= self.temperature
-                and replace(self, temperature=temperature).guarantee.loss <= limit
-            )
-
-        return least_temperature(holds, simple)
+        return cold._warmed(target)
 
     @cached_property
     def prior(self) -> SimplexPrior:
         """The prior after tempering; the data add count/T to its entries."""
         return simplex_prior(self.model).tempered(Temper(self.temper), 1 / self.weight)
-
-    @property
-    def weight(self) -> Fraction:
-        """1/T, exactly: what one record counts."""
-        return 1 / rational(self.temperature, what="temperature")
-
-    @property
-    def lower(self) -> Fraction:
-        """a₀, exactly."""
-        return rational(self.truncation, what="truncation")
 
     @cached_property
     def bounded_range(self) -> BoundedRange:
@@ -146,10 +113,6 @@ class OnePosteriorSample(ModelMechanism):
     @property
     def knob(self) -> tuple[str, float]:
         return "T", float(self.temperature)
-
-    @property
-    def guarantee(self) -> PureDP | BoundedRange:
-        return self.pure if self.promise is PureDP else self.bounded_range
 
     def release(self, value: ArrayLike, source: Source | None = None, *, count: int | None = None) -> Any:  # noqa: ANN401
         """Draw θ once, on the public grid 2⁻³², given the family's integer statistic.

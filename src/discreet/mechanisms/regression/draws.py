@@ -6,7 +6,7 @@ U(w) = ρΣφ(x_i·w, y_i) + (m/2)‖w‖², μ = ρΔ/√m for an exact draw an
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self, final
@@ -59,14 +59,14 @@ class RegressionDraw(ModelMechanism):
         _ = self.size, self.model.dimension  # refused here, not at the release
 
     @property
-    @abstractmethod
     def weight(self) -> Fraction:
         """ρ: what one record counts."""
+        return Fraction(1)
 
     @property
-    @abstractmethod
     def strength(self) -> Fraction:
         """m: the precision of the prior."""
+        return self.model.strength
 
     @property
     def way(self) -> RegressionSampler:
@@ -104,9 +104,11 @@ class RegressionDraw(ModelMechanism):
         return found
 
     @classmethod
-    @abstractmethod
     def plain(cls, model: GeneralizedLinear, common: dict[str, Any]) -> Self:
         """Return the posterior as it is: ρ = 1 and m = d/R²."""
+        knobs: dict[str, Any] = {"rho": 1, "m": model.strength}
+        own = {f.name: knobs[f.name] for f in fields(cls) if f.name in knobs}
+        return cls(model, **own, **common)
 
     @abstractmethod
     def fitted(self, target: Guarantee) -> Self:
@@ -159,24 +161,46 @@ def simulate(mechanism: RegressionDraw, records: Records, size: int, source: Sou
 # ── the mechanisms ──────────────────────────────────────────────────────────────────────────────────
 
 
+@dataclass(frozen=True)
+class _Weighed(RegressionDraw):
+    """Every record counts ρ ≤ 1."""
+
+    rho: Exact = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", fraction_of_one(self.rho, "rho"))
+        super().__post_init__()
+
+    @property
+    def weight(self) -> Fraction:
+        return Fraction(self.rho)
+
+
+@dataclass(frozen=True)
+class _Strengthened(RegressionDraw):
+    """The prior's precision is m ≥ d/R²."""
+
+    m: Exact = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not rational(self.m, what="m") >= self.model.strength:
+            raise ValueError(
+                f"m must be at least the prior's, d/R² = {float(self.model.strength):g}, "
+                f"got {float(self.m):g}"
+            )
+        super().__post_init__()
+
+    @property
+    def strength(self) -> Fraction:
+        return Fraction(self.m)
+
+
 @final
 @dataclass(frozen=True)
 class DirectRegression(RegressionDraw):
     """The posterior as it is: ρ = 1, m = d/R²."""
 
     name: ClassVar[str] = "direct_regression"
-
-    @property
-    def weight(self) -> Fraction:
-        return Fraction(1)
-
-    @property
-    def strength(self) -> Fraction:
-        return self.model.strength
-
-    @classmethod
-    def plain(cls, model: GeneralizedLinear, common: dict[str, Any]) -> Self:
-        return cls(model, **common)
 
     def fitted(self, target: Guarantee) -> Self:
         """There is no knob: the draw, if it meets the target."""
@@ -190,28 +214,10 @@ class DirectRegression(RegressionDraw):
 
 @final
 @dataclass(frozen=True)
-class DiffusedRegression(RegressionDraw):
+class DiffusedRegression(_Weighed):
     """Every record counts ρ ≤ 1 at the prior's own m = d/R² [GSC17 Alg. 2]."""
 
     name: ClassVar[str] = "diffused_regression"
-
-    rho: Exact = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", fraction_of_one(self.rho, "rho"))
-        super().__post_init__()
-
-    @property
-    def weight(self) -> Fraction:
-        return Fraction(self.rho)
-
-    @property
-    def strength(self) -> Fraction:
-        return self.model.strength
-
-    @classmethod
-    def plain(cls, model: GeneralizedLinear, common: dict[str, Any]) -> Self:
-        return cls(model, rho=1, **common)
 
     def fitted(self, target: Guarantee) -> Self:
         return replace(self, rho=largest_knob(lambda rho: replace(self, rho=rho), target))
@@ -219,28 +225,10 @@ class DiffusedRegression(RegressionDraw):
 
 @final
 @dataclass(frozen=True)
-class ConcentratedRegression(RegressionDraw):
+class ConcentratedRegression(_Strengthened):
     """Records count in full, ρ = 1, against a stronger prior, m ≥ d/R² [GSC17 Alg. 3]."""
 
     name: ClassVar[str] = "concentrated_regression"
-
-    m: Exact = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        _at_least_the_prior(self.m, self.model)
-        super().__post_init__()
-
-    @property
-    def weight(self) -> Fraction:
-        return Fraction(1)
-
-    @property
-    def strength(self) -> Fraction:
-        return Fraction(self.m)
-
-    @classmethod
-    def plain(cls, model: GeneralizedLinear, common: dict[str, Any]) -> Self:
-        return cls(model, m=model.strength, **common)
 
     def fitted(self, target: Guarantee) -> Self:
         return replace(self, m=least_strength(lambda m: replace(self, m=m), self.model, target))
@@ -248,7 +236,7 @@ class ConcentratedRegression(RegressionDraw):
 
 @final
 @dataclass(frozen=True)
-class TunedRegression(RegressionDraw):
+class TunedRegression(_Weighed, _Strengthened):
     """ρ and m together, by a public rule that weighs the prior's pull against the noise of the draw.
 
     Langevin stops half-way in directions that only the prior speaks of: at equal μ records then count more.
@@ -259,25 +247,6 @@ class TunedRegression(RegressionDraw):
     name: ClassVar[str] = "tuned_regression"
 
     remembered: Exact = field(default=0.5, kw_only=True)
-    rho: Exact = field(kw_only=True)
-    m: Exact = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", fraction_of_one(self.rho, "rho"))
-        _at_least_the_prior(self.m, self.model)
-        super().__post_init__()
-
-    @property
-    def weight(self) -> Fraction:
-        return Fraction(self.rho)
-
-    @property
-    def strength(self) -> Fraction:
-        return Fraction(self.m)
-
-    @classmethod
-    def plain(cls, model: GeneralizedLinear, common: dict[str, Any]) -> Self:
-        return cls(model, rho=1, m=model.strength, **common)
 
     def fitted(self, target: Guarantee) -> Self:
         """Take m by the rule at the μ that the target allows, then the largest ρ that meets it."""
@@ -286,10 +255,3 @@ class TunedRegression(RegressionDraw):
             return replace(self, m=least_strength(lambda m: replace(self, m=m), self.model, target))
         placed = replace(self, m=m)
         return replace(placed, rho=largest_knob(lambda rho: replace(placed, rho=rho), target))
-
-
-def _at_least_the_prior(m: Exact, model: GeneralizedLinear) -> None:
-    if not rational(m, what="m") >= model.strength:
-        raise ValueError(
-            f"m must be at least the prior's, d/R² = {float(model.strength):g}, got {float(m):g}"
-        )
