@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/ready
 MATHEMATICS := $(addprefix tests/,laws numbers privacy mechanisms statistics)
 
-.PHONY: demo test quick debian lint format bench docs clean
+.PHONY: demo test quick debian lint format stub bench docs clean
 
 demo: $(READY)   ## plan, fit, certificate, report and ledger on the bundled Adult data
 	$(BIN)/discreet demo --out out --fresh
@@ -28,6 +28,9 @@ lint: $(READY)   ## style and strict types
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+stub: $(READY)   ## the names that type checkers read of the package, from the catalogue
+	$(BIN)/python -m discreet.stub
 
 bench: $(READY)  ## ratios measured side by side; minutes
 	for script in $(filter-out %peers.py %sizes.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done

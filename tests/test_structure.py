@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import discreet
+from discreet.stub import stub
 
 SRC = Path(discreet.__file__).parent
 # What each layer may import of the others. Mathematics from nothing; nothing from what is right of it.
@@ -158,14 +159,15 @@ def test_every_folder_is_a_known_layer():
 
 
 def test_the_type_stub_names_what_the_package_exports():
-    stub = (SRC / "__init__.pyi").read_text()
+    written = (SRC / "__init__.pyi").read_text()
     named = {
         alias.asname
-        for node in ast.parse(stub).body
+        for node in ast.parse(written).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
     assert named == {*discreet.__all__, *discreet._PACKAGES}
+    assert written == stub(), "run `make stub`"
 
 
 def test_privatise_is_the_walk_and_nothing_else():

@@ -1,4 +1,4 @@
-# The public names with their types; __init__.py loads each on first use.
+# The public names with their types; __init__.py loads each on first use. Made by `make stub`.
 
 from discreet import audit as audit
 from discreet import datasets as datasets
@@ -93,13 +93,6 @@ from discreet.privacy.accounting.composition import parallel as parallel
 from discreet.privacy.accounting.filters import Filter as Filter
 from discreet.privacy.accounting.filters import Overspent as Overspent
 from discreet.privacy.arithmetic.ball import PrecisionError as PrecisionError
-from discreet.privacy.bounded_loss import ApproxDP as ApproxDP
-from discreet.privacy.bounded_loss import BoundedRange as BoundedRange
-from discreet.privacy.bounded_loss import MixedRange as MixedRange
-from discreet.privacy.bounded_loss import PureDP as PureDP
-from discreet.privacy.divergence_bounds import GaussianDP as GaussianDP
-from discreet.privacy.divergence_bounds import RenyiDP as RenyiDP
-from discreet.privacy.divergence_bounds import ZeroCDP as ZeroCDP
 from discreet.privacy.guarantee import ADD_REMOVE as ADD_REMOVE
 from discreet.privacy.guarantee import SUBSTITUTE as SUBSTITUTE
 from discreet.privacy.guarantee import Guarantee as Guarantee
@@ -107,6 +100,13 @@ from discreet.privacy.guarantee import MixedRelations as MixedRelations
 from discreet.privacy.guarantee import NotProved as NotProved
 from discreet.privacy.guarantee import Relation as Relation
 from discreet.privacy.guarantee import Unreachable as Unreachable
+from discreet.privacy.kinds import ApproxDP as ApproxDP
+from discreet.privacy.kinds import BoundedRange as BoundedRange
+from discreet.privacy.kinds import GaussianDP as GaussianDP
+from discreet.privacy.kinds import MixedRange as MixedRange
+from discreet.privacy.kinds import PureDP as PureDP
+from discreet.privacy.kinds import RenyiDP as RenyiDP
+from discreet.privacy.kinds import ZeroCDP as ZeroCDP
 from discreet.privacy.profile_graph import ProfileGraph as ProfileGraph
 from discreet.privatise import privatise as privatise
 from discreet.release.certificate import certificate_text as certificate_text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from discreet.line.after_charge import release_once
 from discreet.line.charge import pay
 from discreet.line.forms import numbers
 from discreet.mechanisms.local.profile_base import ProfileMechanism
+from discreet.mechanisms.registry import no_posterior
 from discreet.privacy.accounting.composition import repeat
 from discreet.privacy.amplification.mixing import Row
-from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.privacy.profile_graph import ProfileGraph
 from discreet.sampling import exact
 from discreet.sampling.source import SYSTEM, Source
@@ -40,6 +41,12 @@ class LocalRelease:
     guarantee: Guarantee
     receipt: Receipt
     seeded: bool
+    mechanism: str
+
+    @property
+    def posterior(self) -> NoReturn:
+        """Refused, with the reason: there is no prior of what was observed."""
+        raise NotProved(no_posterior(self.mechanism))
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -90,7 +97,8 @@ def release_observations(
         return released.astype(np.uint32)
 
     released = release_once(ledger, receipt, read, draw, form).astype(np.int64)
-    return LocalRelease(released, graph, promise, replace(receipt, computed=True, replay=False), bits.seeded)
+    paid = replace(receipt, computed=True, replay=False)
+    return LocalRelease(released, graph, promise, paid, bits.seeded, mechanism.name)
 
 
 def _described(mechanism: ProfileMechanism) -> dict[str, Any]:

@@ -33,6 +33,11 @@ class AnnealedImportance(Targeted):
     name: ClassVar[str] = "annealed_importance"
     theorem: ClassVar[str] = "F16 suppl. E; moves: barker; weights: DMNS06 on the simplex, or DDR20 Lemma 3.2"
 
+    no_posterior: ClassVar[str] = (
+        "a run of annealed_importance ends in weighted particles, which are not draws: take them, with their "
+        "weights, from .draws"
+    )
+
     inverse_temperatures: tuple[Exact, ...]  # β₁ < … < β_J
     particles: int
     moves: int = 1  # at each β_j

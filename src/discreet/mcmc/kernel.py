@@ -38,6 +38,8 @@ class Kernel(ABC):
     temperature: Exact = field(default=1)
     relation: Relation = SUBSTITUTE
 
+    no_posterior: ClassVar[str] = ""  # why its runs are not read as draws, in the words that users are shown
+
     @property
     @abstractmethod
     def columns(self) -> tuple[str, ...]:

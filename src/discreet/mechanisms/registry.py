@@ -27,7 +27,14 @@ class MechanismRow(NamedTuple):
     typed: str = ""  # what users type, where that is not its own name
     draw: OneDraw | None = None  # of a family's posterior, wherever a worst pair is proved
     relations: tuple[str, ...] = ()  # that have an audit case of their own
+    no_posterior: str = ""  # why what it releases has none, in the words that users are shown
 
+
+NO_PRIOR = (
+    "randomised observations have no posterior, as no prior was declared for what was observed: read them by "
+    "discreet.posteriors.frequencies, which estimates the share of each value with intervals that hold, or "
+    "under a model of your own from .values"
+)
 
 # The first that is offered to a kind of model is its default.
 _ROWS = {
@@ -49,10 +56,10 @@ _ROWS = {
     "statistical_query": MechanismRow("posterior.statistical_query:StatisticalQuery"),
     "laplace_query": MechanismRow("posterior.statistical_query:LaplaceQuery"),
     "gaussian_query": MechanismRow("posterior.statistical_query:GaussianQuery"),
-    "two_profile_bit": MechanismRow("local.profile_bits:TwoProfileBit"),
-    "one_bit_cluster": MechanismRow("local.profile_bits:OneBitCluster"),
-    "smooth_one_bit": MechanismRow("local.profile_bits:SmoothOneBit"),
-    "smooth_categorical": MechanismRow("local.profile_categorical:SmoothCategorical"),
+    "two_profile_bit": MechanismRow("local.profile_bits:TwoProfileBit", no_posterior=NO_PRIOR),
+    "one_bit_cluster": MechanismRow("local.profile_bits:OneBitCluster", no_posterior=NO_PRIOR),
+    "smooth_one_bit": MechanismRow("local.profile_bits:SmoothOneBit", no_posterior=NO_PRIOR),
+    "smooth_categorical": MechanismRow("local.profile_categorical:SmoothCategorical", no_posterior=NO_PRIOR),
     "ornstein_uhlenbeck": MechanismRow("noise.ornstein_uhlenbeck:OrnsteinUhlenbeck"),
     "tiered_gaussian": MechanismRow("noise.ornstein_uhlenbeck:TieredGaussian"),
     "noisy_projected_sgd": MechanismRow("sgd.noisy_projected_sgd:NoisyProjectedSGD"),
@@ -104,6 +111,11 @@ def model_mechanism(name: str) -> type[ModelMechanism]:
     if not issubclass(kind, ModelMechanism):
         raise TypeError(f"{kind.__name__} releases no statistic of a model")
     return kind
+
+
+def no_posterior(name: str) -> str:
+    """Say why what a mechanism releases has no posterior; empty where it has one."""
+    return _ROWS[name].no_posterior
 
 
 def offered_to(kind: str) -> dict[str, str]:

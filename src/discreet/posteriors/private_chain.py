@@ -64,10 +64,7 @@ def read(release: ReleasedChains, *, burn: int | None = None, **options: ArrayLi
         return read_states(release, burn=burn, **options)
     if options:
         raise ValueError(f"the reading of {kernel.name} takes no options, got {', '.join(sorted(options))}")
-    if kernel.length is not None:
-        raise TypeError(
-            f"a run of {kernel.name} ends in weighted particles, which are not draws: take them, with their "
-            "weights, from .draws"
-        )
+    if kernel.no_posterior:
+        raise TypeError(kernel.no_posterior)
     names, states = kernel.told(release.draws[:, 1 + burnt(release.draws.shape[1] - 1, burn) :])
     return ChainPosterior(kernel, tuple(names), states)

@@ -20,6 +20,7 @@ class ReleasedKernel(Protocol):
     """A kernel of the layer that sees private counts, as far as its runs are read."""
 
     name: ClassVar[str]
+    no_posterior: ClassVar[str]
 
     @property
     def columns(self) -> tuple[str, ...]: ...
@@ -27,8 +28,6 @@ class ReleasedKernel(Protocol):
     def shape(self) -> tuple[int, ...]: ...
     @property
     def heat(self) -> Fraction: ...
-    @property
-    def length(self) -> int | None: ...
     def told(self, draws: Floats) -> tuple[Sequence[str], Floats]: ...
 
 

@@ -66,6 +66,11 @@ class Line(ABC):
     @abstractmethod
     def bulk(self) -> Bulk: ...
 
+    def ends(self, low: float, high: float) -> tuple[float, float]:
+        """Return where x lies, whatever is seen of records from `low` to `high`."""
+        del low, high
+        return -600.0, 600.0
+
     @abstractmethod
     def quantile(self, v: Floats) -> Floats:
         """F⁻¹(Φ(v)), each tail from its own side."""
@@ -141,6 +146,11 @@ class _Log(Line):
 class _Itself(Line):
     mean: float
     variance: float
+    noise: float  # variance of one record
+
+    def ends(self, low: float, high: float) -> tuple[float, float]:
+        reach = 30 * self.noise**0.5 + high - low
+        return low - reach, high + reach
 
     @property
     def deviation(self) -> float:
@@ -172,7 +182,7 @@ def line_of(prior: Family) -> Line:
     if isinstance(prior, GammaLaw):
         return _Log(float(prior.shape), float(prior.rate))
     if isinstance(prior, NormalMean):
-        return _Itself(prior.mean(), prior.variance())
+        return _Itself(prior.mean(), prior.variance(), float(prior.noise))
     raise NotProved(f"no coordinate is known for {type(prior).__name__}")
 
 

@@ -152,19 +152,16 @@ def matched(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> tuple
     weights = likelihood.weights(noisy, np.array([n]))
     share = float(weights.centres.mean()) / (count * record.width)
     target = record.width * float(np.clip(share, 1e-2 / (count + 1), 1 - 1e-2 / (count + 1)))
-    lattice = float(prior.lattice.grid)
-    ends = (-600.0, 600.0)
-    if prior.name == "normal_mean":
-        reach = 30 * float(prior.noise) ** 0.5 + record.width * lattice  # type: ignore[attr-defined]
-        ends = (record.low * lattice - reach, record.high * lattice + reach)
+    line, grid = line_of(prior), float(prior.lattice.grid)
+    ends = line.ends(record.low * grid, record.high * grid)
     for _ in range(9):
         x = np.linspace(*ends, 33)
-        above = record.mean(line_of(prior).theta(x)) > target
+        above = record.mean(line.theta(x)) > target
         i = int(np.argmax(above != above[0])) or 32
         ends = (float(x[i - 1]), float(x[i]))
-    mean = record.mean(line_of(prior).theta(np.array(ends)))
+    mean = record.mean(line.theta(np.array(ends)))
     slope = abs(float(mean[1] - mean[0])) / (ends[1] - ends[0])
     step = 0.3 / min(target, record.width - target)
-    drop = -2 * record.log_mgf(np.array([[1j * step]]), line_of(prior).theta(np.array([ends[0]])))[0, 0].real
+    drop = -2 * record.log_mgf(np.array([[1j * step]]), line.theta(np.array([ends[0]])))[0, 0].real
     spread = (count * max(float(drop), 0.0) / step**2 + weights.spread**2) ** 0.5
     return sum(ends) / 2, min(max(spread / max(count * slope, 1e-300), 1e-9), 100.0 * (1 + abs(ends[0])))
