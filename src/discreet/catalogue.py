@@ -70,6 +70,8 @@ class ModelRow:
     parts: str = "posteriors.named_parameters:whole"  # takes θ apart into them
     binder: str = ""  # tells the model what the schema says of its columns
     record_law: str = ""  # of one clipped record, where log_likelihood on the lattice does not say it
+    plan_size: str = "planning.simulated_data:few"  # how many data sets a plan imagines, of a model
+    plan_reading: str = ""  # what a plan reads noise-aware with, where that is quick
     simulator: str = ""  # statistics of n records given θ, where the lattice does not give them
     planned_too: tuple[str, ...] = ()  # mechanisms that plans compare although privatise does not offer them
     audit: str = ""  # how the audit cases of one posterior draw call the family
@@ -117,7 +119,14 @@ def expect(kind: type[T], value: object) -> T:
 # ── what rows of one kind share ─────────────────────────────────────────────────────────────────────
 def _family(name: str, model: str, **own: Any) -> ModelRow:  # noqa: ANN401 - fields of ModelRow
     """Return the row of a family; `statistic`, `reader`, `subject` and `predictive` are given in short."""
-    reader = {"noisy_statistics": own.pop("reader", "posteriors.scalar.read:read")}
+    if "reader" not in own:  # one number: quick to imagine, and to read
+        one = {
+            "reader": "posteriors.scalar.read:read",
+            "plan_size": "planning.simulated_data:many",
+            "plan_reading": "planning.noise_aware:tabulated",
+        }
+        own = {**one, **own}
+    reader = {"noisy_statistics": own.pop("reader")}
     report = {
         "findings": "report.findings:Findings",
         "subject": f"report.subject:{own.pop('subject', 'unnamed')}",
@@ -247,6 +256,7 @@ _ROWS = (
         ),
         statistic="statistics.counts:code_counts",
         reader="posteriors.counts.dirichlet:read",
+        plan_size="planning.simulated_data:by_categories",
         parameters=("p",),
         simulator="planning.simulated_data:multinomial_totals",
         subject="categories",
@@ -265,6 +275,7 @@ _ROWS = (
         ),
         statistic="statistics.totals:item_counts",
         reader="posteriors.counts.dirichlet:read",
+        plan_size="planning.simulated_data:by_categories",
         parameters=("p",),
         simulator="planning.simulated_data:multinomial_totals",
         subject="items",
@@ -373,6 +384,8 @@ _ROWS = (
         ),
         statistic="statistics.moments:second",
         reader="posteriors.normal.linear_regression:read",
+        plan_size="planning.simulated_data:by_weights",
+        plan_reading="planning.noise_aware:one_by_one",
         parameters=("weights", "variance"),
         parts="posteriors.named_parameters:weights_and_variance",
         simulator="planning.records:responses",

@@ -22,7 +22,6 @@ from discreet.planning.posterior_arrays import (
     updated,
 )
 from discreet.planning.predicted_release import truncated
-from discreet.planning.records import each
 from discreet.planning.simulated_data import cases
 from discreet.planning.truncated import truncated_beta
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
@@ -98,7 +97,7 @@ def test_divergence(model, data):
 
 @pytest.mark.parametrize(("model", "data"), FAMILIES)
 def test_records_one_by_one_add_up(model, data):
-    assert np.array_equal(each(model, data).sum(axis=0), model.statistic(data))
+    assert np.array_equal(model.each(data).sum(axis=0), model.statistic(data))
 
 
 LAWS = {

@@ -41,6 +41,10 @@ class DirichletCategorical(DirichletLaw):
             )
         return np.bincount(x.astype(np.int64), minlength=self.dimension).astype(np.int64)
 
+    def each(self, data: ArrayLike) -> Integers:
+        self.statistic(data)  # refuses what is no category
+        return np.eye(self.dimension, dtype=np.int64)[np.asarray(data, dtype=np.int64)]
+
     def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
         return np.asarray(np.argmax(rng.multinomial(1, theta), axis=1)[:, None].astype(np.float64))
 

@@ -85,6 +85,11 @@ class Family(ABC):
     def statistic(self, data: ArrayLike) -> Integers:
         """ΣS(x) as exact integers in `units`, each record clipped to the public bounds at the door."""
 
+    def each(self, data: ArrayLike) -> Integers:
+        """S(x) of every record: (records, len(S))."""
+        rows = np.asarray(data)
+        return np.array([self.statistic(rows[i : i + 1]) for i in range(len(rows))])
+
     @property
     def limits(self) -> tuple[Fraction, Fraction] | None:
         """Where every number of a record lies, the others being cut to it; None where records are codes."""

@@ -21,7 +21,7 @@ from discreet.families.family import (
     to_project,
 )
 from discreet.families.laws.linear_regression import RegressionLaw
-from discreet.families.laws.matrices import floats, nearest_semidefinite, pack, unpack, unpack_exact
+from discreet.families.laws.matrices import floats, nearest_semidefinite, pack, squares, unpack, unpack_exact
 from discreet.families.vector import InBall
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Relation
@@ -62,6 +62,9 @@ class BayesianLinearRegression(InBall, RegressionLaw):
     def statistic(self, data: ArrayLike) -> Integers:
         """Sum over rows z = (x₁, …, x_d, y)."""
         return self.ball.second_moments(self.ball.integers(data, self.dimension + 1))
+
+    def each(self, data: ArrayLike) -> Integers:
+        return squares(self.ball.integers(data, self.dimension + 1))
 
     @property
     def units(self) -> Floats:

@@ -90,6 +90,10 @@ class NormalInverseGamma(NormalInverseGammaLaw):
         refuse_overflow(q.size, self.count_unit)
         return np.array([self._balance * q.sum(), (q**2).sum()], dtype=np.int64)
 
+    def each(self, data: ArrayLike) -> Integers:
+        q = self.lattice.integers(data) - self.middle
+        return np.stack([self._balance * q, q**2], axis=-1)
+
     @property
     def units(self) -> Floats:
         return np.array([float(self.grid / self._balance), float(self.grid**2)])

@@ -21,7 +21,7 @@ from discreet.families.family import (
     table_size,
     to_project,
 )
-from discreet.families.laws.matrices import floats, nearest_semidefinite, pack, unpack, unpack_exact
+from discreet.families.laws.matrices import floats, nearest_semidefinite, pack, squares, unpack, unpack_exact
 from discreet.families.laws.normal_inverse_wishart import NormalInverseWishartLaw
 from discreet.families.vector import InBall
 from discreet.privacy.arithmetic.ball import Exact
@@ -65,6 +65,10 @@ class NormalInverseWishart(InBall, NormalInverseWishartLaw):
     def statistic(self, data: ArrayLike) -> Integers:
         q = self.ball.integers(data, self.dimension)
         return np.concatenate([self._balance * q.sum(axis=0), self.ball.second_moments(q)])
+
+    def each(self, data: ArrayLike) -> Integers:
+        q = self.ball.integers(data, self.dimension)
+        return np.concatenate([self._balance * q, squares(q)], axis=1)
 
     @property
     def _balance(self) -> int:

@@ -45,6 +45,9 @@ class ScalarFamily(Family):
         refuse_overflow(q.size, self.lattice.largest)
         return np.array([q.sum()], dtype=np.int64)
 
+    def each(self, data: ArrayLike) -> Integers:
+        return self.lattice.integers(data)[:, None]
+
     @property
     def units(self) -> Floats:
         return np.array([float(self.lattice.grid)])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
+from discreet.catalogue import ROWS
 from discreet.families.family import Family, Floats
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.scalar import ScalarFamily
@@ -19,9 +21,11 @@ from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression_many_columns import read_normal
 from discreet.posteriors.scalar.batch import batch
 from discreet.posteriors.scalar.likelihood import Likelihood
+from discreet.privacy.guarantee import NotProved
 from discreet.progress import steps
 from discreet.sampling.source import SeededSource
 
+Reading = Callable[[Any, Floats, NoisyStatistics, float], tuple[Floats, Floats, Floats]]
 PLACES = 384  # of Ŝ at which the posterior is computed; it is smooth in between
 SWARM = 400  # draws of a regression's posterior, of which only ends and mean are wanted
 
@@ -30,27 +34,33 @@ def affordable(mechanism: Mechanism | None) -> bool:
     """Whether a plan can read every node: one sum with n public, or a linear regression."""
     if not isinstance(mechanism, NoisyStatistics):
         return False
-    if isinstance(mechanism.model, BayesianLinearRegression):
-        return True
-    return isinstance(mechanism.model, ScalarFamily) and mechanism.n is not None and not mechanism.joint
+    public = mechanism.n is not None and not mechanism.joint
+    return _reading(mechanism.model) in ({tabulated, one_by_one} if public else {one_by_one})
+
+
+def _reading(model: Family) -> Reading | None:
+    row = ROWS.get(model.name)
+    return None if row is None else row.load("plan_reading")
 
 
 def noise_aware(mechanism: NoisyStatistics, cases: SimulatedCases, level: float) -> PredictedRelease:
     """Point: the posterior mean; interval: the posterior's. KL to the exact one is not computed: NaN."""
     node, noisy, weights, exact = noised(mechanism, cases)
-    low, mean, high = readings(cases.model, noisy, mechanism, level)
+    read = _reading(cases.model)
+    if read is None:
+        raise NotProved(f"plans have no quick noise-aware reading of {type(cases.model).__name__}")
+    low, mean, high = read(cases.model, noisy, mechanism, level)
     unknown = np.full(len(weights), np.nan)
     return PredictedRelease(atoms(mean), (low, high), unknown, cases.theta[node], weights, exact)
 
 
-@singledispatch
-def readings(
-    model: Family, noisy: Floats, mechanism: NoisyStatistics, level: float
+def tabulated(
+    model: ScalarFamily, noisy: Floats, mechanism: NoisyStatistics, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Lower end, mean and upper end of the posterior of every noisy row."""
     seen = np.unique(noisy[:, 0])
     places = seen[np.unique(np.linspace(0, seen.size - 1, PLACES).astype(np.int64))]
-    read = batch(Likelihood.of(mechanism.as_release((), seeded=True), model), places[:, None])  # type: ignore[arg-type]
+    read = batch(Likelihood.of(mechanism.as_release((), seeded=True), model), places[:, None])
 
     def at(values: Floats) -> Floats:
         return np.asarray(np.interp(noisy[:, 0], places, values)[:, None])
@@ -58,8 +68,7 @@ def readings(
     return at(read.quantile((1 - level) / 2)), at(read.mean()), at(read.quantile((1 + level) / 2))
 
 
-@readings.register(BayesianLinearRegression)
-def _readings_bayesian_linear_regression(
+def one_by_one(
     model: BayesianLinearRegression, noisy: Floats, mechanism: NoisyStatistics, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """By the reading of many weights, also for few: chains take too long for a plan."""

@@ -6,13 +6,10 @@ from collections.abc import Callable
 from functools import singledispatch
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.family import Family, Floats, Integers
 from discreet.families.gamma_exponential import GammaExponential
-from discreet.families.laws.matrices import pack
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
@@ -26,51 +23,6 @@ Draw = Callable[[Floats, Floats], Floats]  # θ, uniforms → records
 MOST_RECORDS = 2**22  # drawn one by one; beyond, sums are Gaussian with the moments of one record
 MIDPOINTS = 2**11  # for those moments in one dimension
 POINTS = 2**13  # and quasi-random points for them in several
-
-
-# ── what one record adds ────────────────────────────────────────────────────────────────────────────────
-@singledispatch
-def each(model: Family, records: ArrayLike) -> Integers:
-    """S(x) of every record: (records, len(S))."""
-    rows = np.asarray(records)
-    return np.array([model.statistic(rows[i : i + 1]) for i in range(len(rows))])
-
-
-@each.register(ScalarFamily)
-def _each_scalar_family(model: ScalarFamily, records: ArrayLike) -> Integers:
-    return model.lattice.integers(records)[:, None]
-
-
-@each.register(DirichletCategorical)
-def _each_dirichlet_categorical(model: DirichletCategorical, records: ArrayLike) -> Integers:
-    model.statistic(records)  # refuses what is no category
-    return np.eye(model.dimension, dtype=np.int64)[np.asarray(records, dtype=np.int64)]
-
-
-@each.register(NormalInverseGamma)
-def _each_normal_inverse_gamma(model: NormalInverseGamma, records: ArrayLike) -> Integers:
-    q = model.lattice.integers(records) - model.middle
-    return np.stack([_balance(model) * q, q**2], axis=-1)
-
-
-@each.register(NormalInverseWishart)
-def _each_normal_inverse_wishart(model: NormalInverseWishart, records: ArrayLike) -> Integers:
-    q = model.ball.integers(records, model.dimension)
-    return np.concatenate([_balance(model) * q, _squares(q)], axis=1)
-
-
-@each.register(BayesianLinearRegression)
-def _each_bayesian_linear_regression(model: BayesianLinearRegression, records: ArrayLike) -> Integers:
-    return _squares(model.ball.integers(records, model.dimension + 1))
-
-
-def _balance(model: NormalInverseGamma | NormalInverseWishart) -> int:
-    """K, the integer weight of the first moments: their unit is grid/K."""
-    return round(float(model.grid) / float(model.units[0]))
-
-
-def _squares(q: Integers) -> Integers:
-    return pack(q[:, :, None] * q[:, None, :]).astype(np.int64)
 
 
 # ── sums over n records of the likelihood, each from a row of uniforms ────────────────────────────────
@@ -120,10 +72,10 @@ def _from_records_scalar_family(
 ) -> Integers:
     count = len(theta)
     if count * n <= MOST_RECORDS:
-        rows = each(model, draw(np.repeat(theta, n), rng.random((count * n, width))))
+        rows = model.each(draw(np.repeat(theta, n), rng.random((count * n, width))))
         return np.asarray(rows.reshape(count, n).sum(axis=1))[:, None]
     u = np.tile((np.arange(MIDPOINTS) + 0.5) / MIDPOINTS, count)[:, None]
-    rows = each(model, draw(np.repeat(theta, MIDPOINTS), u)).reshape(count, MIDPOINTS)
+    rows = model.each(draw(np.repeat(theta, MIDPOINTS), u)).reshape(count, MIDPOINTS)
     total = n * rows.mean(axis=1) + n**0.5 * rows.std(axis=1) * rng.standard_normal(count)
     low, high = n * model.lattice.low, n * model.lattice.high
     return np.asarray(np.clip(np.rint(total), low, high), dtype=np.int64)[:, None]
@@ -131,7 +83,7 @@ def _from_records_scalar_family(
 
 def _central_limit(model: Family, n: int, rng: Rng, records: Floats) -> Integers:
     """N(nE S, n Cov S) in whole steps; E and Cov of one clipped record by a lattice rule, to 1e-4."""
-    rows = each(model, records)
+    rows = model.each(records)
     mean, covariance = rows.mean(axis=0), np.atleast_2d(np.cov(rows.T, bias=True))
     values, vectors = np.linalg.eigh(covariance)
     spread = vectors * np.sqrt(np.maximum(values, 0))

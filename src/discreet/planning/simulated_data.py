@@ -19,7 +19,6 @@ from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.laws.linear_regression import RegressionLaw
 from discreet.families.scalar import ScalarFamily
 from discreet.planning.posterior_arrays import coordinates, marginals
-from discreet.planning.records import each
 from discreet.posteriors.scalar.record_law import Trial, record_law
 from discreet.sampling.source import SeededSource
 
@@ -74,30 +73,28 @@ def cases(
 
 def _size(model: Family, simulations: int | None) -> int:
     if simulations is None:
-        return default_size(model)
+        row = ROWS.get(model.name)
+        chosen: int = (few if row is None else row.load("plan_size"))(model)
+        return chosen
     if not (simulations == simulations // 1 and simulations >= 16):
         raise ValueError(f"simulations must be a whole number of at least 16, got {simulations!r}")
     return int(simulations)
 
 
-@singledispatch
-def default_size(_model: Family) -> int:
-    """How many nodes to simulate: few where the family's exact objects are asked one by one."""
+def few(_model: Family) -> int:
+    """Return how many data sets are imagined where a family's exact objects are asked one by one."""
     return 200
 
 
-@default_size.register(ScalarFamily)
-def _default_size_scalar_family(_model: ScalarFamily) -> int:
+def many(_model: Family) -> int:
     return 5000
 
 
-@default_size.register(DirichletLaw)
-def _default_size_dirichlet_law(model: DirichletLaw) -> int:
+def by_categories(model: DirichletLaw) -> int:
     return max(64, min(1000, 2**14 // model.dimension))
 
 
-@default_size.register(RegressionLaw)
-def _default_size_regression_law(model: RegressionLaw) -> int:
+def by_weights(model: RegressionLaw) -> int:
     """Count on a noise-aware reading of each, a tenth of a second at nine columns."""
     return int(np.clip(64 * (9 / (model.dimension + 1)) ** 2, 16, 64))
 
@@ -133,7 +130,7 @@ def _at(model: Family, n: int, truth: ArrayLike, size: int, seed: int) -> Simula
 
 def _resampled(model: Family, n: int, sample: ArrayLike, size: int, seed: int) -> SimulatedCases:
     """Bootstrap n records; θ is where the posterior goes as the sample is repeated for ever."""
-    rows = each(model, sample)
+    rows = model.each(sample)
     if not len(rows):
         raise ValueError("public_sample has no records to draw from; give some, or leave it out")
     whole = model.statistic(sample)

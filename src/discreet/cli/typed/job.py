@@ -202,6 +202,8 @@ def model_of(job: Job, schema: Schema | None = None) -> Family:
     """Build the prior; bounds and numbers of categories that it leaves out are taken from the schema."""
     import inspect  # noqa: PLC0415
 
+    from discreet.families.laws.concentrations import Concentrations  # noqa: PLC0415 - loaded on use, not for --help
+
     family: type[Family] = ROWS[one_of("model", str(job.model), names(FAMILY))].load("model")
     takes = list(inspect.signature(family).parameters)
     strange = sorted(set(job.prior) - set(takes))
@@ -210,7 +212,11 @@ def model_of(job: Job, schema: Schema | None = None) -> Family:
     known = {} if schema is None or not job.column else _public(schema[job.column[0]])
     prior = {**{name: value for name, value in known.items() if name in takes}, **job.prior}
     size = known.get("size")
-    if size is not None and "alpha" in prior and family.name.startswith("dirichlet"):
+    if (
+        size is not None
+        and "alpha" in prior
+        and isinstance(inspect.getattr_static(family, "alpha", None), Concentrations)
+    ):
         alpha = prior["alpha"]
         prior["alpha"] = list(alpha) if isinstance(alpha, list) else [alpha] * size
     try:

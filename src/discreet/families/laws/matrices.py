@@ -11,7 +11,7 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import ExactField, exactly, rational
-from discreet.families.family import Floats
+from discreet.families.family import Floats, Integers
 from discreet.privacy.arithmetic.ball import Exact
 
 Vector = tuple[Fraction, ...]
@@ -114,3 +114,8 @@ def nearest_semidefinite(matrix: Floats, trace: float) -> Floats:
     total = values.sum()
     values *= min(1.0, max(trace, 0.0) / total) if total > 0 else 1.0
     return (vectors * values) @ vectors.T
+
+
+def squares(q: Integers) -> Integers:
+    """Return qqᵀ packed, of every row."""
+    return pack(q[:, :, None] * q[:, None, :]).astype(np.int64)
