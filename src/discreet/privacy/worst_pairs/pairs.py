@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
 from flint import arb
 
@@ -31,6 +31,17 @@ from discreet.privacy.worst_pairs.divergences import (
 @dataclass(frozen=True)
 class WorstCase(ABC):
     """The supremum over neighbouring data sets in both directions, as balls; ∞ is not finite."""
+
+    may_be_zero: ClassVar[tuple[str, ...]] = ()  # parameters; all others are above 0
+
+    def __post_init__(self) -> None:
+        """Validate and keep every parameter as the exact rational it is."""
+        for name in (f.name for f in fields(self)):
+            value = getattr(self, name)
+            value = value.item() if hasattr(value, "item") else value  # a NumPy integer would wrap
+            if not math.isfinite(value) or value < 0 or (name not in self.may_be_zero and value == 0):
+                raise ValueError(f"{type(self).__name__}: {name} must be finite and above 0, got {value!r}")
+            object.__setattr__(self, name, Fraction(value))
 
     @property
     @abstractmethod
@@ -69,6 +80,8 @@ class BetaPairs(WorstCase):
     A unit of 0 says that w is real.
     """
 
+    may_be_zero: ClassVar[tuple[str, ...]] = ("others", "unit")
+
     alpha: Exact
     beta: Exact
     step: Exact
@@ -76,7 +89,7 @@ class BetaPairs(WorstCase):
     unit: Exact
 
     def __post_init__(self) -> None:
-        _freeze(self, positive=("alpha", "beta", "step"), other=("others", "unit"))
+        super().__post_init__()
         if self.unit and Fraction(self.others) % Fraction(self.unit):
             raise ValueError(f"others must be a multiple of unit, got {self.others} and {self.unit}")
 
@@ -124,9 +137,6 @@ class DirichletPairs(WorstCase):
     second: Exact
     step: Exact
 
-    def __post_init__(self) -> None:
-        _freeze(self, positive=("first", "second", "step"))
-
     @property
     def order_limit(self) -> float:
         return _limit(min(Fraction(self.first), Fraction(self.second)), Fraction(self.step))
@@ -153,26 +163,43 @@ class DirichletPairs(WorstCase):
             yield b, a
 
 
+class _Apart(WorstCase):
+    """Laws of one moving parameter, m against m + gap, in both directions."""
+
+    gap: Exact
+
+    @property
+    @abstractmethod
+    def _moving(self) -> Fraction: ...
+
+    @abstractmethod
+    def _one_renyi(self, moving: Fraction, gap: Fraction, order: Fraction) -> arb: ...
+
+    @property
+    def order_limit(self) -> float:
+        return _limit(self._moving, Fraction(self.gap))
+
+    def renyi(self, order: Exact) -> arb:
+        if not _finite_order(order):
+            return INFINITE
+        m, g, alpha = self._moving, Fraction(self.gap), Fraction(order)
+        return self._one_renyi(m, g, alpha).max(self._one_renyi(m + g, -g, alpha))
+
+
 @final
 @dataclass(frozen=True)
-class GammaShapePairs(WorstCase):
+class GammaShapePairs(_Apart):
     """Gamma(s) against Gamma(s+g), both directions: falls in s (add a Gamma), rises in g (MLR)."""
 
     shape: Exact
     gap: Exact
 
-    def __post_init__(self) -> None:
-        _freeze(self, positive=("shape", "gap"))
-
     @property
-    def order_limit(self) -> float:
-        return _limit(Fraction(self.shape), Fraction(self.gap))
+    def _moving(self) -> Fraction:
+        return Fraction(self.shape)
 
-    def renyi(self, order: Exact) -> arb:
-        if not _finite_order(order):
-            return INFINITE
-        s, g, alpha = Fraction(self.shape), Fraction(self.gap), Fraction(order)
-        return gamma_shape_renyi(s, g, alpha).max(gamma_shape_renyi(s + g, -g, alpha))
+    def _one_renyi(self, moving: Fraction, gap: Fraction, order: Fraction) -> arb:
+        return gamma_shape_renyi(moving, gap, order)
 
     def delta(self, epsilon: Exact) -> arb:
         s, g, eps = Fraction(self.shape), Fraction(self.gap), _epsilon(epsilon)
@@ -184,25 +211,19 @@ class GammaShapePairs(WorstCase):
 
 @final
 @dataclass(frozen=True)
-class GammaRatePairs(WorstCase):
+class GammaRatePairs(_Apart):
     """Gamma(k, λ) against Gamma(k, λ+g), both directions: depends on g/λ alone, worst at the prior's rate."""
 
     rate: Exact
     gap: Exact
     shape: Exact
 
-    def __post_init__(self) -> None:
-        _freeze(self, positive=("rate", "gap", "shape"))
-
     @property
-    def order_limit(self) -> float:
-        return _limit(Fraction(self.rate), Fraction(self.gap))
+    def _moving(self) -> Fraction:
+        return Fraction(self.rate)
 
-    def renyi(self, order: Exact) -> arb:
-        if not _finite_order(order):
-            return INFINITE
-        rate, g, k, alpha = Fraction(self.rate), Fraction(self.gap), Fraction(self.shape), Fraction(order)
-        return gamma_rate_renyi(rate, g, k, alpha).max(gamma_rate_renyi(rate + g, -g, k, alpha))
+    def _one_renyi(self, moving: Fraction, gap: Fraction, order: Fraction) -> arb:
+        return gamma_rate_renyi(moving, gap, Fraction(self.shape), order)
 
     def delta(self, epsilon: Exact) -> arb:
         rate, g, k, eps = Fraction(self.rate), Fraction(self.gap), Fraction(self.shape), _epsilon(epsilon)
@@ -211,7 +232,7 @@ class GammaRatePairs(WorstCase):
 
 @final
 @dataclass(frozen=True)
-class BetaSidePairs(WorstCase):
+class BetaSidePairs(_Apart):
     """Beta(f, m) against Beta(f, m+g), both directions; the Rényi divergence falls in m since C'''(m) ≤ 0.
 
     Its profile is bounded, not attained: G_m/(G_m + G_f) carries the Gamma(m), Gamma(m+g) pair onto it.
@@ -221,18 +242,12 @@ class BetaSidePairs(WorstCase):
     moving: Exact
     gap: Exact
 
-    def __post_init__(self) -> None:
-        _freeze(self, positive=("fixed", "moving", "gap"))
-
     @property
-    def order_limit(self) -> float:
-        return _limit(Fraction(self.moving), Fraction(self.gap))
+    def _moving(self) -> Fraction:
+        return Fraction(self.moving)
 
-    def renyi(self, order: Exact) -> arb:
-        if not _finite_order(order):
-            return INFINITE
-        f, m, g, alpha = Fraction(self.fixed), Fraction(self.moving), Fraction(self.gap), Fraction(order)
-        return beta_side_renyi(f, m, g, alpha).max(beta_side_renyi(f, m + g, -g, alpha))
+    def _one_renyi(self, moving: Fraction, gap: Fraction, order: Fraction) -> arb:
+        return beta_side_renyi(Fraction(self.fixed), moving, gap, order)
 
     def delta(self, epsilon: Exact) -> arb:
         return GammaShapePairs(self.moving, self.gap).delta(epsilon)
@@ -244,9 +259,6 @@ class NormalPair(WorstCase):
     """N(0, 1) against N(μ, 1): exactly μ-Gaussian DP [DRS22]; D_α = αμ²/2."""
 
     mu_squared: Exact
-
-    def __post_init__(self) -> None:
-        _freeze(self, positive=("mu_squared",))
 
     @property
     def order_limit(self) -> float:
@@ -296,13 +308,3 @@ def _epsilon(epsilon: Exact) -> Fraction:
     if not math.isfinite(epsilon):
         raise ValueError(f"ε must be finite, got {epsilon!r}")
     return Fraction(epsilon)
-
-
-def _freeze(pair: WorstCase, *, positive: tuple[str, ...], other: tuple[str, ...] = ()) -> None:
-    """Validate and keep every parameter as the exact rational it is."""
-    for name in positive + other:
-        value = getattr(pair, name)
-        value = value.item() if hasattr(value, "item") else value  # a NumPy integer would wrap in a Fraction
-        if not math.isfinite(value) or value < 0 or (name in positive and value == 0):
-            raise ValueError(f"{type(pair).__name__}: {name} must be finite and above 0, got {value!r}")
-        object.__setattr__(pair, name, Fraction(value))

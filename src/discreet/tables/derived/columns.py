@@ -165,17 +165,23 @@ class Constant(Expression):
         return literal(self.number)
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
-class Compare(Expression):
-    """Column against public constant. Categories and truths are only equal or not."""
+class Of(Expression):
+    """What is made of one other expression."""
 
     inner: Expression
-    sign: str
-    constant: Scalar
 
     def names(self) -> frozenset[str]:
         return self.inner.names()
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Compare(Of):
+    """Column against public constant. Categories and truths are only equal or not."""
+
+    sign: str
+    constant: Scalar
 
     def kind(self, schema: Schema) -> Kind:
         self._against(schema)
@@ -210,14 +216,10 @@ def _level(constant: Scalar, kind: Kind) -> Any:  # noqa: ANN401
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Among(Expression):
+class Among(Of):
     """Equal to one of several levels: the column is read, and recoded, once for all of them."""
 
-    inner: Expression
     levels: tuple[Scalar, ...]
-
-    def names(self) -> frozenset[str]:
-        return self.inner.names()
 
     def kind(self, schema: Schema) -> Kind:
         self._known(schema)
@@ -236,10 +238,9 @@ class Among(Expression):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Cut(Expression):
+class Cut(Of):
     """Σ_k [x ≥ edge_k], a code from 0 to the number of edges."""
 
-    inner: Expression
     edges: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -247,9 +248,6 @@ class Cut(Expression):
             raise ValueError(f"edges must be public numbers in rising order, got {list(self.edges)}")
         for edge in self.edges:
             finite(edge)
-
-    def names(self) -> frozenset[str]:
-        return self.inner.names()
 
     def kind(self, schema: Schema) -> Kind:
         refuse_no_number(self.inner.kind(schema), "cut")
@@ -266,10 +264,9 @@ class Cut(Expression):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Affine(Expression):
+class Affine(Of):
     """slope·x + shift, clipped to what the bounds of x allow."""
 
-    inner: Expression
     slope: float
     shift: float
 
@@ -282,9 +279,6 @@ class Affine(Expression):
     def tiny(self) -> float:
         """Where x is put that is shorter and not 0, so that neither it nor slope·x underflows."""
         return TINY / min(abs(self.slope), 1.0)
-
-    def names(self) -> frozenset[str]:
-        return self.inner.names()
 
     def kind(self, schema: Schema) -> Kind:
         low, high = range_of(self.inner.kind(schema))
@@ -325,13 +319,8 @@ class Both(Expression):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Not(Expression):
+class Not(Of):
     """Not."""
-
-    inner: Expression
-
-    def names(self) -> frozenset[str]:
-        return self.inner.names()
 
     def kind(self, schema: Schema) -> Kind:
         refuse_no_truth(self.inner.kind(schema))
