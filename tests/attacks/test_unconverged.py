@@ -16,11 +16,15 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
+from discreet.models.mixture import Mixture
 from discreet.posteriors.cautions import cautions, judged, misfit
+from discreet.posteriors.mixture import read as mixture
+from discreet.posteriors.mixture.posterior import MixturePosterior
 from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.linear_regression import Design
 from discreet.posteriors.posterior import Diagnostics
 from discreet.privacy.kinds import PureDP
+from discreet.sampling.source import SeededSource
 
 
 def released(model, rows, scale, *, noise="laplace", private=False, seed=0):
@@ -256,8 +260,49 @@ def test_checks_see_what_they_are_for():
     assert "too short" in cautions(dataclasses.replace(fine, r_hat=np.nan))[0]
     assert "only 12 independent" in cautions(dataclasses.replace(fine, ess=12.0))[0]
     assert "70 deviations" in cautions(fine, apart=70.0)[0]
+    assert "wrong by several of its deviations" in cautions(fine, apart=70.0)[1]
+    assert len(cautions(Diagnostics("quadrature"), apart=70.0)) == 1
     assert "range of doubles" in cautions(fine, finite=False)[0]
     assert cautions(fine, more=(None, "rows were clipped")) == ("rows were clipped",)
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (17, 17)], ids=["every cell is watched", "codes are"])
+def test_a_mixture_s_chains_that_differ_in_cells_alone_have_not_met(sizes):
+    """Weights, log joint and n agree; before, that was all that was watched."""
+    rng, shape = np.random.default_rng(3), (4, 300)
+    model = Mixture(1, ("a", "b")).bind(dict(zip("ab", sizes, strict=True)))
+    same = np.concatenate([rng.dirichlet(np.full(size, 9.0), shape) for size in sizes], axis=-1)
+
+    def judged_r_hat(theta):
+        facts = {"log_joint": rng.standard_normal(shape), "records": np.full(shape, 50)}
+        weights = np.ones((*shape, 1))
+        return MixturePosterior.of(
+            model=model, reading="exact", weights=weights, theta=theta[:, :, None], **facts
+        ).diagnostics.r_hat
+
+    assert judged_r_hat(same) < 1.05
+    parts = np.split(same, [sizes[0]], axis=-1)
+    moved = np.concatenate([np.sort(part, axis=-1) for part in parts], axis=-1)  # towards the last codes
+    assert judged_r_hat(np.concatenate([moved[:2], same[2:]])) > 1.05
+
+
+@pytest.mark.parametrize(("sweeps", "runs"), [(None, 3), (40, 1)])
+def test_a_mixture_s_chains_that_have_not_met_are_run_again_for_longer(sweeps, runs, monkeypatch):
+    """Short chains of a release of three classes; of a length that the caller gives, they are run once."""
+    lengths = []
+    true = mixture._chains
+
+    def counted(evidence, seeds, total, keep):
+        lengths.append(total)
+        return true(evidence, seeds, total, keep)
+
+    monkeypatch.setattr(mixture, "_chains", counted)
+    monkeypatch.setattr(mixture, "FEWEST", 40)
+    monkeypatch.setattr(mixture, "MOST", 40)
+    counts = np.random.default_rng(4).multinomial(3000, np.full(8, 1 / 8))
+    model = Mixture(3, ("a", "b", "c")).bind(dict.fromkeys("abc", 2))
+    mixture.exact(counts, model, source=SeededSource(1), sweeps=sweeps, keep=40)
+    assert lengths == [40 << k for k in range(runs)]
 
 
 @pytest.mark.parametrize("law", ["moments", "limit", "records"])

@@ -71,7 +71,13 @@ def cautions(
             f"the draws are worth only {found.ess:.0f} independent ones: ends of intervals are rough; read "
             "the release again with longer chains, which costs nothing"
         )
-    return tuple(words for words in (*said, unexplained(apart), *more) if words)
+    said.append(unexplained(apart))
+    if found.chains and apart > FAR:
+        said.append(
+            "chains that agree may then have missed the posterior together, and these numbers may be wrong "
+            "by several of its deviations: do not lean on them before the prior and the bounds fit the data"
+        )
+    return tuple(words for words in (*said, *more) if words)
 
 
 def unexplained(apart: float) -> str | None:

@@ -21,6 +21,8 @@ from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
 from discreet.sampling.source import Source
 
+WATCHED = 256  # joint cells up to which the chance of each is watched
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,12 +69,21 @@ class MixturePosterior(Answers):
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
-        """Worst R-hat and least ESS of the log joint, of n and of the weights, after matching."""
+        """Worst R-hat and least ESS of the log joint, n, the weights after matching, and chances of cells."""
         plain = np.stack([self.log_joint, self.records], axis=-1)
-        watched = np.concatenate([plain, self.weights], axis=-1)
+        watched = np.concatenate([plain, self.weights, self._chances()], axis=-1)
         chains, draws = self.log_joint.shape
         found = float(r_hat(watched).max()), float(ess(watched).min())
         return Diagnostics("Gibbs over classes, records and tables", chains, draws, *found)
+
+    def _chances(self) -> Floats:
+        """Draws of what no label changes: the chance of every cell or, where they are many, every code."""
+        parts, weights = self.by_feature(self.theta), self.weights[..., None]
+        if self.model.size > WATCHED:
+            return np.concatenate([(weights * each).sum(axis=2) for each in parts.values()], axis=-1)
+        for each in parts.values():
+            weights = (weights[..., None] * each[..., None, :]).reshape(*each.shape[:3], -1)
+        return np.asarray(weights.sum(axis=2))
 
     @property
     def cautions(self) -> tuple[str, ...]:

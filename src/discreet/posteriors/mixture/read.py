@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -12,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.families.family import Floats
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.mixture import Mixture
-from discreet.posteriors.cautions import strayed, unexplained
+from discreet.posteriors.cautions import FEWEST as FEWEST_DRAWS
+from discreet.posteriors.cautions import MIXED, strayed, unexplained
 from discreet.posteriors.counts_read import known_reading, refitted
 from discreet.posteriors.mixture.chain import Evidence, MixtureChain, prior_of
 from discreet.posteriors.mixture.posterior import MixturePosterior
@@ -23,6 +25,7 @@ from discreet.sampling.source import Source
 
 WORK = 100_000_000  # cells times classes times columns that a chain may look at, a few seconds; and within it
 FEWEST, MOST = 1000, 20_000  # sweeps to keep
+ROUNDS = 3  # each twice as long as the one before, until chains have met
 PULL = 5.0  # prior records that a start puts where its seed is
 FEW = 5  # a class with fewer records than this shows mostly its prior
 
@@ -73,14 +76,26 @@ def exact(
 def _posterior(
     evidence: Evidence, source: Source, chains: int, sweeps: int | None, keep: int
 ) -> MixturePosterior:
+    """Chains of so many sweeps or, if nobody says, of ever more until they have met."""
     check_length(chains, sweeps, keep)
-    model, width = evidence.model, prior_of(evidence.model).size
+    model = evidence.model
     looks = model.size * model.components * (len(model.features) + 1)
     total = sweeps or int(np.clip(WORK // looks, FEWEST, MOST))
+    seeds = [int(seed) for seed in source.words(chains)]
+    made = _chains(evidence, seeds, total, keep)
+    for doubled in range(1, 1 if sweeps else ROUNDS):
+        found = made.best.diagnostics
+        if found.r_hat < 1 + (MIXED - 1) / 2 and found.ess > 4 * FEWEST_DRAWS:
+            break
+        made = _chains(evidence, seeds, total << doubled, keep)
+    return made
+
+
+def _chains(evidence: Evidence, seeds: Sequence[int], total: int, keep: int) -> MixturePosterior:
+    model, width, chains = evidence.model, prior_of(evidence.model).size, len(seeds)
     kept = min(keep, total)
     flat, levels = np.empty((chains, kept, width)), np.empty((chains, kept))
     sizes, strains = np.empty((chains, kept), np.int64), np.empty((chains, kept))
-    seeds = (int(seed) for seed in source.words(chains))
     begun = (MixtureChain.begin(evidence, start(model, evidence.joint, seed), seed) for seed in seeds)
     work = moves(begun, total // 2, max(total // kept, 1), kept)
     for c, s, chain, many in steps(work, "classes behind the counts", chains * (WARMING + kept)):
