@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from discreet.line.after_charge import ChargeKept, release_once, released_by
 from discreet.line.calibrate import calibrate, promise_for_unit
@@ -11,6 +10,7 @@ from discreet.line.charge import Book, Interrupted, opened, pay
 from discreet.line.choose import mechanism_class, mechanism_names
 from discreet.line.facts import release_facts
 from discreet.line.forms import one_release
+from discreet.mechanisms.mechanism import Option
 from discreet.models.model import Model
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.asked import promise
@@ -38,7 +38,7 @@ def privatise(
     charge_id: str | None = None,
     note: str = "",
     draws: int = 1,
-    **options: Any,  # noqa: ANN401 - the mechanism's own
+    **options: Option,
 ) -> Release:
     """Release what the table says about the model, so that the target holds for each unit, and pay for it.
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from discreet.line.choose import refuse_several, refuse_strangers, typed_name
 from discreet.mechanisms.calibration import shared
-from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
+from discreet.mechanisms.mechanism import Mechanism, ModelMechanism, Option
 from discreet.privacy.group_privacy import per_row
 from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.statistics import BoundedStatistic
@@ -18,7 +16,7 @@ def calibrate(
     target: Guarantee,
     *,
     draws: int = 1,
-    **options: Any,  # noqa: ANN401 - the mechanism's own
+    **options: Option,
 ) -> ModelMechanism:
     """Find the knob for one row and one draw, so that a unit and all draws together get the target."""
     model, k = statistic.model, statistic.rows_per_unit

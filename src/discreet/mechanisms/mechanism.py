@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
     from discreet.models.model import Model
+
+# What `privatise`, plans and the command hand on to a mechanism's own calibration: noise=, truncation=, …
+Option: TypeAlias = Exact | str | Enum | Sequence[Exact] | None
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from numpy.typing import ArrayLike
 
 from discreet.catalogue import FAMILY
 from discreet.families.family import Family
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import Mechanism, Option
 from discreet.mechanisms.public_data import even_batch, public_records_needed
 from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.numerics.search import bisect, integers, least_count, ratios
@@ -84,7 +84,7 @@ def epsilon_for(
     coordinates: Sequence[int] | None = None,
     simulations: int | None = None,
     seed: int = 0,
-    **options: Any,  # noqa: ANN401 - the mechanism's own: noise=, truncation=
+    **options: Option,  # the mechanism's own: noise=, truncation=
 ) -> float:
     """Least ε, to 0.2 % of bisection, at which the mechanism's honest interval is narrow enough.
 
@@ -125,7 +125,7 @@ def n_for(
     coordinates: Sequence[int] | None = None,
     simulations: int | None = None,
     seed: int = 0,
-    **options: Any,  # noqa: ANN401
+    **options: Option,
 ) -> int:
     """Least number of records, to 0.2 % of bisection, with which the honest interval is narrow enough."""
     wanted = Wanted(width, coverage, truth, public_sample, coordinates, simulations, seed)
@@ -159,7 +159,7 @@ def public_records_for(
     truth: ArrayLike | None = None,
     simulations: int | None = None,
     seed: int = 0,
-    **options: Any,  # noqa: ANN401
+    **options: Option,
 ) -> int:
     """Least number of public records, in copies of `batch`, that meet the target, and the width if given.
 
@@ -196,7 +196,7 @@ def refuse_what_data_cannot(wanted: Wanted, model: Family, n: int) -> None:
 
 
 def _calibrated(
-    name: str, model: Family, n: int | None, target: Guarantee, options: dict[str, Any]
+    name: str, model: Family, n: int | None, target: Guarantee, options: dict[str, Option]
 ) -> Mechanism:
     calibrate: Callable[..., Mechanism] | None = getattr(MECHANISMS[name], "calibrate", None)
     known = offered_to(FAMILY)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.catalogue import expect, row_of
 from discreet.families.family import Family
@@ -20,6 +20,15 @@ from discreet.posteriors.counts_read import cell_posterior, drawn_posterior
 from discreet.posteriors.draws import Draws
 from discreet.posteriors.posterior import Posterior
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from discreet.families.family import Integers
+    from discreet.posteriors.normal.chains import ChainLengths
+    from discreet.posteriors.normal.linear_regression import Design
+
+# What a reading may be told: law=, project=, size_prior=, plan=, design=, margins=, …
+ReadingOption: TypeAlias = "float | str | Callable[[Integers], ArrayLike] | ChainLengths | Design | None"
 DRAWN = "draws"  # the one reading of a release of posterior draws
 
 
@@ -34,7 +43,7 @@ def posterior(
     *,
     model: Model | None = None,
     reading: str = DEFAULT_READING,
-    **options: Any,  # noqa: ANN401 - the reading's own
+    **options: ReadingOption,
 ) -> Posterior:
     """Read a released value under a prior; `reading` names one of noisy_statistic.READINGS."""
     del model, reading, options
@@ -47,7 +56,7 @@ def _posterior_noisy_statistic(
     *,
     model: Family | None = None,
     reading: str = DEFAULT_READING,
-    **options: Any,  # noqa: ANN401
+    **options: ReadingOption,
 ) -> Posterior:
     return expect(Posterior, value.read(model=model, reading=reading, **options))
 
@@ -58,7 +67,7 @@ def _posterior_noisy_cells(
     *,
     model: CountModel | None = None,
     reading: str = DEFAULT_READING,
-    **options: Any,  # noqa: ANN401
+    **options: ReadingOption,
 ) -> Posterior:
     _refuse(options)
     return cell_posterior(value, model=model, reading=reading)
@@ -71,7 +80,7 @@ def _posterior_perturbed_fit_or_noisy_moments(
     *,
     model: GeneralizedLinear | None = None,
     reading: str = DEFAULT_READING,
-    **options: Any,  # noqa: ANN401
+    **options: ReadingOption,
 ) -> Posterior:
     """Read a regression, also under another guess of ‖w‖."""
     read: Callable[..., Posterior] = row_of(value.model).load("reader", value.kind)
@@ -94,7 +103,7 @@ def _posterior_draws(
     *,
     model: Family | None = None,
     reading: str = DEFAULT_READING,
-    **options: Any,  # noqa: ANN401
+    **options: ReadingOption,
 ) -> Posterior:
     _refuse(options)
     if model is not None or reading not in {DEFAULT_READING, DRAWN}:
@@ -105,6 +114,6 @@ def _posterior_draws(
     return drawn_posterior(value)
 
 
-def _refuse(options: dict[str, Any]) -> None:
+def _refuse(options: Mapping[str, object]) -> None:
     if options:
         raise ValueError(f"the reading of this release takes no options, got {', '.join(sorted(options))}")

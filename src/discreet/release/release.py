@@ -19,7 +19,7 @@ from discreet.posteriors.draws import Draws
 from discreet.posteriors.inference_data import PUBLIC_SEED
 from discreet.posteriors.labels import Labels
 from discreet.posteriors.posterior import Posterior
-from discreet.posteriors.read import posterior, reading_of
+from discreet.posteriors.read import ReadingOption, posterior, reading_of
 from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.release.certificate import Certificate, certificate, in_words
 from discreet.release.folder import (
@@ -111,7 +111,7 @@ class Release:
         *,
         model: Model | None = None,
         reading: str | None = None,
-        **options: Any,  # noqa: ANN401 - the reading's own, such as design= or plan=
+        **options: ReadingOption,
     ) -> Posterior:
         """Read again, under another prior of the same family and bounds or in another named way; free.
 

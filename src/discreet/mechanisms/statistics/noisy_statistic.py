@@ -68,7 +68,7 @@ class NoisyStatistic:
         *,
         model: Family | None = None,
         reading: str = DEFAULT_READING,
-        **options: Any,  # noqa: ANN401 - the reading's own
+        **options: object,  # the reading's own, which it checks
     ) -> Readable:
         """Read the release, as often as you like, under any prior (`model`) of the same family and bounds.
 
@@ -125,7 +125,7 @@ def _joint_hull_scalar_family_or_dirichlet_law(_model: Family, noisy: Floats) ->
     return np.maximum(noisy, 0)
 
 
-def noise_aware(release: NoisyStatistic, prior: Family, **options: Any) -> Readable:  # noqa: ANN401
+def noise_aware(release: NoisyStatistic, prior: Family, **options: object) -> Readable:
     """Read with the noise accounted for, as the catalogue says; the same numbers every time."""
     row = ROWS.get(prior.name)
     read: Reading | None = None if row is None else row.load("reader", release.kind)
