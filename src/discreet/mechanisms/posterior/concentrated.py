@@ -41,6 +41,10 @@ class ConcentratedPosterior(PosteriorDraw):
         return self.model.scale_prior(1 / Fraction(self.m))
 
     @property
+    def weight(self) -> Fraction:
+        return Fraction(1)
+
+    @property
     def knob(self) -> tuple[str, float]:
         return "m", float(self.m)
 

@@ -23,6 +23,10 @@ class DirectPosterior(PosteriorDraw):
     name: ClassVar[str] = "direct"
     theorem: ClassVar[str] = f"[GSC17 Alg. 1], {DOMINANCE}"
 
+    @property
+    def weight(self) -> Fraction:
+        return Fraction(1)
+
     @classmethod
     @by_model
     def calibrate(cls, model: Family, *, target: Guarantee, n: int | None = None) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -55,9 +56,9 @@ class PosteriorDraw(ModelMechanism):
         return self.model
 
     @property
+    @abstractmethod
     def weight(self) -> Fraction:
         """What one record counts."""
-        return Fraction(1)
 
     @property
     def knob(self) -> tuple[str, float]:
