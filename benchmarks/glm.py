@@ -238,7 +238,7 @@ def coverage(radius=10, method="objective_perturbation"):
             model, world = simulated(d, n, seed, radius)
             ready = calibrated(method, model, ApproxDP(epsilon, DELTA, relation=ADD_REMOVE), n)
             found = posterior(ready.release(Records.of(model, world.features, world.answers), world.source))
-            low, high = found.flat_interval(0.9).T
+            low, high = found.encoded_interval(0.9).T
             inside.append(np.mean((low <= world.weights) & (world.weights <= high)))
             warned.append(found.caution is not None)
         error = np.std(inside) / np.sqrt(len(inside))

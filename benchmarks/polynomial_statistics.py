@@ -87,7 +87,7 @@ def covered(model, made, n, kind, seed):
     released = made.release(signed_moments(model, x, y), SeededSource(seed))
     out = []
     for how in ("noise_aware", "naive"):
-        ends = reading(released, how).flat_interval(0.9)
+        ends = reading(released, how).encoded_interval(0.9)
         out.append(np.mean((ends[:, 0] < w) & (w < ends[:, 1])))
     width = np.sqrt(reading(released).flat_variance().mean() * float(model.strength))
     return [*out, width]

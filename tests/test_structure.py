@@ -64,7 +64,7 @@ LAYERS = {
     "planning": {"privacy", "sampling", "families", "models", "mechanisms", "posteriors"},
 }
 # estimators take arrays instead of a table, and pay as privatise does
-LAYERS["learn"] = {*LAYERS["planning"], "ledger", "line", "privatise", "release"}
+LAYERS["learn"] = {*LAYERS["planning"], "ledger", "line", "privatise", "release", "report"}
 # and here all meet
 LAYERS["cli"] = {
     *LAYERS,

@@ -383,6 +383,7 @@ _ROWS = (
             ),
         ),
         statistic="statistics.moments:second",
+        binder="statistics.design:bind_line",
         reader="posteriors.normal.linear_regression:read",
         plan_size="planning.simulated_data:by_weights",
         plan_reading="planning.noise_aware:one_by_one",

@@ -43,7 +43,7 @@ def test_a_job_of_logistic_regression_on_the_bundled_data(run, home, job):
     done = run("fit", job, "--seed", "7")
     assert done.code == 0, done.err
     assert "released by objective_perturbation" in done.out
-    assert "sex=Male" in done.out
+    assert "sex = Male" in done.out
     release = Release.load(home / "weights")
     data = adult("income", "sex", "education_num")
     men = {name: data[name][data["sex"] == "Male"] for name in ("sex", "education_num")}
@@ -59,7 +59,7 @@ def test_draws_as_json(run, job):
     said = json.loads(done.out)
     rows = said["posterior"]
     assert said["reading"] == "draws"
-    assert [row["parameter"] for row in rows] == ["education_num", "sex=Male", "(intercept)"]
+    assert [row["parameter"] for row in rows] == ["education_num", "sex = Male", "(intercept)"]
     assert all(len(row["draws"]) == 1 and np.isfinite(row["draws"]).all() for row in rows)
 
 

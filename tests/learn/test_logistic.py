@@ -285,7 +285,7 @@ def test_predictions_average_over_the_posterior_and_are_not_those_of_its_mean(me
     far = np.array([[0.9, -0.9, 0.0]]) / 2
     averaged = fitted.predict_proba(far)[0, 1]
     reading = fitted.posterior_.predictor or fitted.posterior_
-    row = np.append(far[0], float(reading.model.constant))
+    row = np.append(far[0], 1.0)  # weights are in units of the columns, the intercept with them
     each = 1 / (1 + np.exp(-reading.flat_sample(20_000, dc.SeededSource(1)) @ row))
     error = 6 * each.std() / np.sqrt(len(each))
     assert averaged == pytest.approx(each.mean(), abs=error)

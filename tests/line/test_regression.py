@@ -112,9 +112,9 @@ def test_the_straight_line(name, relation, rows, ledgers, tmp_path):
     assert ledgers[relation].receipt(release.receipt.id).computed
 
     posterior = release.posterior
-    assert posterior.names == ("age", "ward=A", "ward=B", "constant", "(intercept)")
+    assert posterior.names == ("age", "ward = A", "ward = B", "constant", "(intercept)")
     # ε = 2 on 2000 rows: age is far from 0, whatever the draw; the seeds are fixed
-    assert posterior.flat_mean()[0] > 0.5
+    assert posterior.encoded_mean()[0] > 0.5
     old, young = posterior.probability_of({"age": [95, 5], "ward": ["A", "B"], "constant": [1, 1]})
     assert 0 < young < old < 1
 

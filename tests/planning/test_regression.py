@@ -68,7 +68,7 @@ def test_what_is_predicted_comes_true():
             read = regression.posterior(regression.as_released_value(drawn, bound, several=False))
             wrong.append(np.mean((read.probability(x[1000:]) > 0.5) != (y[1000:] > 0)))
             if name == "objective_perturbation":
-                low, high = read.interval(0.9).T
+                low, high = read.encoded_interval(0.9).T
                 covered.append(np.mean((low <= w) & (w <= high)))
         row = predicted[name]
         assert abs(np.mean(wrong) - row.error) < 4 * np.hypot(standard_error(wrong), row.error_se)

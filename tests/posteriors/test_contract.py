@@ -25,6 +25,7 @@ from discreet.posteriors.mixture.posterior import MixturePosterior
 from discreet.posteriors.network.by_table import NetworkCounts
 from discreet.posteriors.network.posterior import NetworkDraws, OneNetwork
 from discreet.posteriors.network.read import exact as exact_network
+from discreet.posteriors.normal.in_units import LinearPosterior
 from discreet.posteriors.normal.sampled import SampledPosterior
 from discreet.posteriors.posterior import NAIVE, Diagnostics, Posterior
 from discreet.posteriors.private_chain import ChainPosterior
@@ -35,6 +36,7 @@ RNG = np.random.default_rng(7)
 SEED = dc.SeededSource(5)
 WISHART = dc.NormalInverseWishart([0, 0], 1, degrees=4, scale=[[1, 0], [0, 1]], radius=6)
 LINEAR = dc.BayesianLinearRegression([0, 0], [[1, 0], [0, 1]], 2, 1, 2)
+BY_NAME = dc.BayesianLinearRegression(target="answer", features=["x"])
 LOGISTIC = dc.BayesianLogisticRegression("ill", ("age", "dose"), norm=2).bind(
     (Feature("age"), Feature("dose"))
 )
@@ -107,6 +109,11 @@ CASES = {
         lambda: SampledPosterior(LINEAR, RNG.random((2, 90, 3)), None, MET),
         ("x", "variance", "answer"),
         ("x", "variance", "variance (2)"),
+    ),
+    "linear by name": (
+        lambda: LinearPosterior(BY_NAME, SampledPosterior(BY_NAME, RNG.random((2, 90, 3)), None, MET)),
+        ("x", "answer"),
+        ("x", "(intercept)", "variance"),
     ),
     "drawn": (lambda: DrawnPosterior(several(THREE, 3, 4)), ("ward",), ("<b>A</b>", "B", "C")),
     "weights": (

@@ -61,7 +61,7 @@ def test_rows_and_answers_are_what_the_schema_says(table):
 
 def test_names_follow_the_design(table):
     assert bounded(table, MODEL).model.names == (
-        *("age", "visits", "smoker", "ward=A", "ward=B", "ward=(unknown)"),
+        *("age", "visits", "smoker", "ward = A", "ward = B", "ward = (unknown)"),
         "(intercept)",
     )
 

@@ -124,6 +124,8 @@ def fit(
       prior = { target = "income", features = ["age", "sex"], labels = ["<=50K", ">50K"], norm = 1.5 }
       mechanism = "tuned"                         # one draw of the weights, without intervals
       options = { most = 100000 }                 # draws under add_remove: a public cap of the rows
+      model = "bayesian_linear_regression"        # an answer that is a number; radius has a default
+      prior = { target = "weight", features = ["age", "ward"] }
     Counts as answers are a generalized_linear with loss = { loss = "clipped_poisson", upper = 20 }.
 
     \b
@@ -137,7 +139,7 @@ def fit(
         "charge_id": charge_id, "note": note, "seed": seed, "derive": derive, "where": where,
     }  # fmt: skip
     job = read_job(data, given)
-    column_needed = () if names_own_columns(job.model) else ("column",)
+    column_needed = () if names_own_columns(job.model, job.prior) else ("column",)
     job.need("data", "schema", *column_needed, "model", "target", "ledger", "out")
     release, opened, folder = run_job(job)
     answer(release.receipt, folder, lambda: _show(release, opened, folder, json=json), json=json)

@@ -157,7 +157,19 @@ def _planned(job: Job, how: dict[str, Any], own: dict[str, Any]) -> tuple[Any, d
         raise ValueError(
             "--replicates is for regressions and models of counts; a family is summed or has its own"
         )
-    return _model(job), {**how, "truncation": job.options.get("truncation")}
+    return _family(job), {**how, "truncation": job.options.get("truncation")}
+
+
+def _family(job: Job) -> Family:
+    """Build a prior; linear regression by name is told what the schema says of its columns."""
+    if "target" not in job.prior:
+        return _model(job)
+    from discreet.statistics.design import line_design  # noqa: PLC0415 - loaded on use, not for --help
+
+    schema = schema_of(job) if job.schema else None
+    model: Any = any_model_of(job, schema)  # type: ignore[arg-type]  # it names its columns itself
+    found: Family = model if schema is None else model.bind(*line_design(schema, model.named))
+    return found
 
 
 def _declared(job: Job) -> Any:  # noqa: ANN401 - a regression or a model of counts
@@ -183,7 +195,7 @@ def _backwards(job: Job, width: float, level: float, delta: Any, seed: int, *, j
         raise ValueError(
             "--width needs --n (then ε is found), --target (then n is found), or both (public records)"
         )
-    model = _model(job)
+    model = _family(job)
     mechanism = one_of("posterior mechanism", job.mechanism or mechanisms(FAMILY)[0], mechanisms(FAMILY))
     options = {"mechanism": mechanism, "seed": seed, **job.options}
 

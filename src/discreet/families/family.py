@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.exact_fields import exactly, rational, show
 from discreet.privacy.arithmetic.ball import Exact
-from discreet.privacy.guarantee import Relation
+from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.privacy.worst_pairs.pairs import WorstCase
 from discreet.sampling.source import Source
 
@@ -112,6 +112,11 @@ class Family(ABC):
     def project(self, statistic: ArrayLike, n: float) -> Floats:
         """Project a noisy statistic (in integer units) onto the hull of possible ones for n records."""
 
+    def usual_noise(self, target: Guarantee) -> str:
+        """Name the noise of a noisy statistic that suits the target, unless one is asked for."""
+        del target
+        return "discrete_laplace"
+
     # --- what a release must carry when n is private (ADD_REMOVE) ------------
     @abstractmethod
     def joint(self, statistic: ArrayLike, n: int) -> Integers:
@@ -190,6 +195,10 @@ class Family(ABC):
     @abstractmethod
     def interval(self, level: float) -> Floats:
         """Equal-tailed credible intervals; the last axis holds both ends."""
+
+    def in_units(self) -> Self:
+        """Return the same law of θ in the units that people are shown."""
+        return self
 
     @abstractmethod
     def sample(self, size: int, source: Source | None = None) -> NDArray[Any]:

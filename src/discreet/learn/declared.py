@@ -172,6 +172,22 @@ class Scale:
         return coefficients, -coefficients @ np.array(self.centre)
 
 
+def target_of(names: Sequence[str]) -> str:
+    """Call the answers y, or something that no column is called."""
+    return "y" if "y" not in names else "_".join(("y", *names))
+
+
+def ends_of(scale: Scale, i: int) -> dict[str, Any]:
+    """Write the bounds of a column as a schema does."""
+    if not scale.clipped:
+        return {"kind": "number"}
+    return {
+        "kind": "bounded",
+        "lower": scale.centre[i] - scale.half[i],
+        "upper": scale.centre[i] + scale.half[i],
+    }
+
+
 def norm_of(norm: Exact | None, scale: Scale) -> Exact:
     """Return the length that rows are cut to: as declared or, of columns in [−1, 1], their √d."""
     if norm is not None:

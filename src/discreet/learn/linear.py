@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.families.family import root_above
 from discreet.families.linear_regression import BayesianLinearRegression
+from discreet.families.named_columns import Feature, NamedColumns
 from discreet.families.records import FAR
-from discreet.learn.declared import Scale, norm_of, refuse_texts
+from discreet.learn.declared import Scale, names_of, norm_of, refuse_texts, target_of
 from discreet.learn.private import PrivateEstimator, array
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.models.margin_losses import Floats
@@ -78,8 +79,10 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         )
         self.guarantee_, self.mechanism_, self.target_ = ready.guarantee, ready, target
         self.seeded_ = source.seeded
-        self.posterior_ = self.released_.read(law="normal")
-        self._weights()
+        self.posterior_ = self.released_.posterior
+        means, d = self.posterior_.flat_mean(), self.n_features_in_
+        self.coef_ = array(means[:d])
+        self.intercept_ = float(means[d] if self.intercept else self._through())
 
     def _answers(self) -> Scale:
         if self.answers is None:
@@ -98,7 +101,28 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         precision = SCALE / (SHAPE - 1) * d / guess**2
         square = Fraction(2) + (Fraction(CONSTANT) ** 2 if self.intercept else 0)
         return BayesianLinearRegression(
-            [0] * d, (precision * np.eye(d)).tolist(), SHAPE, SCALE, root_above(square)
+            [0] * d,
+            (precision * np.eye(d)).tolist(),
+            SHAPE,
+            SCALE,
+            root_above(square),
+            named=self._named(),
+        )
+
+    def _named(self) -> NamedColumns:
+        """Say what the columns of a row are, so that a posterior speaks in units of those given."""
+        names, scale, answers = names_of(self), self._scale, self._answer
+        each = zip(names, scale.centre, scale.half, strict=True)
+        target = target_of(names)
+        return NamedColumns(
+            target,
+            tuple(names),
+            bool(self.intercept),
+            Fraction(1),
+            None,
+            tuple(Feature(name, centre, half * self._length) for name, centre, half in each),
+            Feature(target, answers.centre[0], answers.half[0]),
+            short=True,
         )
 
     def _rows(self, x: Floats) -> Floats:
@@ -108,13 +132,9 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         short = scaled / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), 1.0)
         return np.column_stack([short, np.full((len(x), int(bool(self.intercept))), CONSTANT)])
 
-    def _weights(self) -> None:
-        """Rewrite E w in units of the columns and answers as given."""
-        w, d = self.posterior_.flat_mean()[:-1], self.n_features_in_
-        half, centre = self._answer.half[0], self._answer.centre[0]
-        coefficients, shift = self._scale.unscaled(half * w[:d] / self._length)
-        self.coef_ = array(coefficients)
-        self.intercept_ = float(shift + centre + half * CONSTANT * w[d:].sum())
+    def _through(self) -> float:
+        """Where a line without an intercept meets 0: it goes through the middle of all bounds."""
+        return float(self._answer.centre[0] - self.posterior_.flat_mean()[:-1] @ np.array(self._scale.centre))
 
     # ── predict ──
     @overload
@@ -124,11 +144,6 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def predict(self, X: ArrayLike, *, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
         """E[y | x] for rows scaled as in fit; with return_std also the deviation of y, w's included."""
         check_is_fitted(self)
-        rows, theta = self._rows(self._columns(X)), self.posterior_.flat_mean()
-        half, centre = self._answer.half[0], self._answer.centre[0]
-        mean: Floats = centre + half * (rows @ theta[:-1])
-        if not return_std:
-            return mean
-        draws = self.posterior_.draws.reshape(-1, len(theta))[:, :-1]
-        spread = np.einsum("ij,jk,ik->i", rows, np.atleast_2d(np.cov(draws.T)), rows)
-        return mean, half * np.sqrt(theta[-1] + spread)
+        rows = self._rows(self._columns(X))
+        mean: Floats = self.posterior_.middle(rows)
+        return (mean, self.posterior_.deviation(rows)) if return_std else mean

@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
-from discreet.learn.declared import bits, one_answer_each, read_columns, refuse_weights
+from discreet.learn.declared import (
+    Scale,
+    bits,
+    ends_of,
+    names_of,
+    one_answer_each,
+    read_columns,
+    refuse_weights,
+    target_of,
+)
+from discreet.learn.said import Said
 from discreet.ledger import Ledger
 from discreet.line.after_charge import blind, release_once
 from discreet.line.charge import pay
@@ -36,7 +46,7 @@ T = TypeVar("T")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateEstimator(Said, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Fit once for each charge. Without a ledger nothing records what was spent: the caller must."""
 
     target: Guarantee | None = None
@@ -102,6 +112,18 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         self.receipt_ = replace(receipt, computed=True, replay=False)
         # an error while encoding may quote a record as one while drawing may
         return release_once(book, receipt, lambda: blind(encode), draw, form)
+
+    def _values(self) -> tuple[Any, ...]:
+        held = self.released_  # set by fit
+        return held if isinstance(held, tuple) else (held,)
+
+    def _schema(self) -> dict[str, Any]:
+        """Return what was declared of the columns, as a schema says it."""
+        names = names_of(self)
+        bounds = Scale.of(self.bounds, len(names))
+        return {name: ends_of(bounds, i) for i, name in enumerate(names)} | {
+            target_of(names): {"kind": "answer"}
+        }
 
     def _columns(self, X: ArrayLike) -> Floats:
         """Check rows to predict; what is missing among them counts as it did in fit."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.catalogue import REGRESSION
-from discreet.learn.declared import Scale, names_of, norm_of
+from discreet.learn.declared import Scale, names_of, norm_of, target_of
 from discreet.learn.one_vs_rest import composed, shares
 from discreet.learn.private import PrivateEstimator
 from discreet.line.choose import refuse_strangers
@@ -37,7 +37,7 @@ class PrivateRegression(PrivateEstimator):
         """Return what every model here is told: its columns, their length, the prior."""
         names = names_of(self)
         return {
-            "target": "y" if "y" not in names else "_".join(("y", *names)),
+            "target": target_of(names),
             "features": names,
             "norm": norm_of(self.norm, scale),
             "radius": self.radius,
@@ -95,6 +95,6 @@ class PrivateRegression(PrivateEstimator):
     def _weights(self, posteriors: tuple[Any, ...]) -> tuple[Floats, Floats]:
         """Rewrite E w in units of the columns as given; rows longer than norm are scaled down first."""
         means, d = np.array([p.flat_mean() for p in posteriors]), self.n_features_in_
-        coefficients, shift = zip(*(self._scale.unscaled(w[:d]) for w in means), strict=True)
-        constant = means[:, d:].sum(axis=1) * float(posteriors[0].model.constant)
-        return np.array(coefficients), constant + np.array(shift)
+        if self.intercept:
+            return means[:, :d], means[:, d]
+        return means, -means @ np.array(self._scale.centre)  # the line goes through the middle of the bounds

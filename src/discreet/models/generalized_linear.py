@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self, final
 
 from discreet.families.exact_fields import Rational, power_of_two_above, show
 from discreet.families.family import Sensitivity, root_above
+from discreet.families.named_columns import Feature
 from discreet.families.records import Ball
-from discreet.models.design import Feature
 from discreet.models.margin_losses import Logistic, MarginLoss
 from discreet.privacy.guarantee import Relation
 

@@ -47,6 +47,8 @@ class ConjugatePosterior(FamilyPosterior):
         return self.law.log_density(theta)
 
 
-def naive(release: NoisyStatistic, prior: Family, *, project: bool = True) -> ConjugatePosterior:
+def naive(release: NoisyStatistic, prior: Family, *, project: bool = True) -> FamilyPosterior:
     """Take Ŝ, projected to where a statistic can lie, for S; its intervals under-cover at small n."""
-    return ConjugatePosterior(prior, naive_law(release, prior, project=project))
+    from discreet.posteriors.normal.in_units import in_units  # noqa: PLC0415 - stands on this class
+
+    return in_units(ConjugatePosterior(prior, naive_law(release, prior, project=project)))

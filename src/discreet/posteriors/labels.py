@@ -23,6 +23,7 @@ class Labels:
 
     columns: tuple[str, ...] = ()
     schema: Mapping[str, Any] = field(default_factory=dict)
+    selection: str = ""  # the release's words for derived columns
 
     def declared(self, column: str) -> tuple[str, ...]:
         """Return the label of every code of a column; empty where the schema does not say."""
@@ -33,6 +34,20 @@ class Labels:
             return ()
         added = said.get("unknown", UNKNOWN) not in said["levels"]  # old releases leave it out: it was added
         return (*map(str, said["levels"]), *((UNKNOWN,) if added else ()))
+
+    def range_of(self, column: str) -> tuple[float, float] | None:
+        """Return the declared bounds of a column of numbers; None where the schema does not say."""
+        said = self.schema.get("columns", {}).get(column, {})
+        if said.get("kind") == "binary":
+            return 0.0, 1.0
+        low, high = said.get("lower", 0), said.get("upper", said.get("max"))
+        return None if high is None else (float(low), float(high))
+
+    def constant(self, column: str) -> bool:
+        """Whether a column is known to hold one number other than 0."""
+        ends = self.range_of(column)
+        one = ends is not None and ends[0] == ends[1] != 0
+        return one or f"{column} = constant(" in self.selection
 
     def levels(self, column: str, size: int) -> tuple[str, ...]:
         """Return the label of every code, or the codes themselves where the schema does not say."""

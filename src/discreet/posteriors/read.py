@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.catalogue import expect, row_of
 from discreet.families.family import Family
+from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_statistic import DEFAULT_READING, NoisyStatistic
@@ -58,7 +59,10 @@ def _posterior_noisy_statistic(
     reading: str = DEFAULT_READING,
     **options: ReadingOption,
 ) -> Posterior:
-    return expect(Posterior, value.read(model=model, reading=reading, **options))
+    prior = model
+    if isinstance(model, BayesianLinearRegression) and isinstance(value.model, BayesianLinearRegression):
+        prior = model.like(value.model)
+    return expect(Posterior, value.read(model=prior, reading=reading, **options))
 
 
 @posterior.register(NoisyCells)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from discreet.catalogue import COUNTS, FAMILY, ROWS
-from discreet.families.exact_fields import Rational
+from discreet.families.exact_fields import Rational, rational
+from discreet.families.named_columns import Feature, NamedColumns
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-from discreet.models.design import Feature
 from discreet.models.margin_losses import LOSSES, MarginLoss, named_loss
 from discreet.models.model import Model
 from discreet.posteriors.draws import Draws, ReleasedValue
@@ -75,7 +75,12 @@ def _public_to_json(value: object) -> Plain:
             return parameter_to_json(value.value)
         case type():
             return value.__name__
-        case Feature():
+        case Feature():  # one without a reference level is written as before there were any
+            left = {"reference"} if value.reference is None else set()
+            return {
+                f.name: parameter_to_json(getattr(value, f.name)) for f in fields(value) if f.name not in left
+            }
+        case NamedColumns():
             return {f.name: parameter_to_json(getattr(value, f.name)) for f in fields(value)}
         case MarginLoss():  # functions that were declared with it are code and stay out
             given = {f.name: getattr(value, f.name) for f in fields(value)}
@@ -111,7 +116,11 @@ def model_to_json(model: Model) -> Json:
     names = {f.name: spelled.get(f.name, f.name) for f in fields(model)}
     return {
         "family": model.name,
-        **{names[f.name]: parameter_to_json(getattr(model, f.name)) for f in fields(model)},
+        **{
+            names[f.name]: parameter_to_json(getattr(model, f.name))
+            for f in fields(model)
+            if not (f.metadata.get("json") and getattr(model, f.name) is None)
+        },
     }
 
 
@@ -122,7 +131,8 @@ def model_from_json(data: Mapping[str, Any]) -> Model:
     row = ROWS[name]
     kind: Callable[..., Model] = row.load("model")
     if row.kind == FAMILY:
-        return kind(**{key: _exact(value) for key, value in given.items()})
+        named = {"named": _named(given.pop("named"))} if "named" in given else {}
+        return kind(**named, **{key: _exact(value) for key, value in given.items()})
     special = (
         {}
         if row.kind == COUNTS
@@ -145,6 +155,12 @@ def _loss(data: Mapping[str, Any]) -> MarginLoss:
 
 def _design(data: list[Mapping[str, Any]]) -> tuple[Feature, ...]:
     return tuple(Feature(**feature) for feature in data)
+
+
+def _named(data: Mapping[str, Any]) -> NamedColumns:
+    said = {**data, "design": _design(data["design"]), "answer": Feature(**data["answer"])}
+    norm = None if data["norm"] is None else rational(_number(data["norm"]), what="norm")
+    return NamedColumns(**{**said, "norm": norm, "spread": rational(_number(data["spread"]), what="spread")})
 
 
 def _number(data: Plain) -> Exact:

@@ -99,7 +99,7 @@ class Release:
     @property
     def labels(self) -> Labels:
         """What columns and their levels are called, by the public schema."""
-        return Labels(self.columns, self.schema)
+        return Labels(self.columns, self.schema, self.selection or "")
 
     @property
     def reading(self) -> str:

@@ -9,11 +9,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet.catalogue import expect
+from discreet.families.family import Floats
+from discreet.families.named_columns import references
 from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.posteriors.regression.coefficients import Coefficients
+from discreet.posteriors.regression.coefficients import CoefficientDraws, Coefficients
 from discreet.report.drawn.pictures import bars, drawn_rows, forest
 from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
-from discreet.report.numbers import decimals, places_for, shown, whole
+from discreet.report.numbers import decimals, shown, whole
 from discreet.report.subject import Group, Subject, quoted
 from discreet.report.summary import LEVEL, Summary, released_draws
 
@@ -23,11 +25,11 @@ if TYPE_CHECKING:
 
 MOST_WEIGHTS, MOST_BARS = 24, 10
 SCALE = (
-    "Every number is scaled by its public bounds to between −1 and 1, and every level is 0 or 1, so that "
-    "weights can be compared: each is how much the {} when the feature goes from the middle of its range to "
-    "its top, or from absent to present. A row longer than the norm {} is scaled down to it; the intercept "
-    "is multiplied by half the norm in every row."
+    "Each weight is how much the {} for one more unit of the column, or from {} to the level; the intercept "
+    "is where all columns are 0. Columns are scaled by their public bounds to between −1 and 1 before a row "
+    "longer than the norm {} is scaled down to it, and that is the scale of the picture."
 )
+COMPARED = "how much the {} from the middle of a column's range to its top, or from absent to present"
 AWARE = (
     "The posterior is that of the weights given what was released and the law of its noise: intervals are as "
     "wide as the noise and the sampling of the records make them."
@@ -57,7 +59,7 @@ class CoefficientFindings:
     @classmethod
     def of(cls, release: Release) -> CoefficientFindings:
         model = expect(GeneralizedLinear, release.model)
-        mean = release.posterior.flat_mean()
+        mean = expect(Coefficients, release.posterior).encoded_mean()
         largest = np.argsort(-np.abs(mean), kind="stable")[:MOST_WEIGHTS]
         order = tuple(int(i) for i in largest[np.argsort(-mean[largest], kind="stable")])
         group = Group(
@@ -72,12 +74,16 @@ class CoefficientFindings:
         return expect(GeneralizedLinear, self.release.model)
 
     @property
+    def read(self) -> Coefficients:
+        return expect(Coefficients, self.release.posterior)
+
+    @property
     def prior(self) -> Summary:
-        """N(0, R²/d) for every weight."""
-        spread = float(self.model.strength) ** -0.5
-        ends = spread * ndtri(np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
-        count = len(self.order)
-        return Summary(np.zeros(count), np.full(count, spread), np.tile(ends, (count, 1)))
+        """N(0, R²/d) for every weight of encoded columns, per unit of the columns."""
+        units, count = self.read.units, self.model.dimension
+        return self._shown(
+            units.weights(np.zeros(count)), units.spread(np.eye(count) / float(self.model.strength))
+        )
 
     @property
     def posterior(self) -> Summary | None:
@@ -89,11 +95,29 @@ class CoefficientFindings:
             all_of_them.mean[shown_ones], all_of_them.deviation[shown_ones], all_of_them.interval[shown_ones]
         )
 
+    def _shown(self, mean: Floats, covariance: Floats) -> Summary:
+        """Summarise normal laws of the weights that are shown."""
+        chosen = list(self.order)
+        spread = np.sqrt(np.maximum(np.diag(covariance), 0))
+        ends = mean[:, None] + spread[:, None] * ndtri(np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+        return Summary(mean[chosen], spread[chosen], ends[chosen])
+
+    @property
+    def _compared(self) -> tuple[Summary, Summary | None]:
+        """Prior and posterior of encoded columns' weights, which can be compared with each other."""
+        d, chosen, read = self.model.dimension, list(self.order), self.read
+        before = self._shown(np.zeros(d), np.eye(d) / float(self.model.strength))
+        if released_draws(self.release) is not None:
+            return before, None
+        ends = read.encoded_interval(LEVEL)[chosen]
+        return before, Summary(read.encoded_mean()[chosen], np.diff(ends)[:, 0] / 2, ends)
+
     def headline(self) -> str:
         """Say the largest weight in one sentence."""
         group, mean = self.subject.groups[0], self.release.posterior.flat_mean()[list(self.order)]
         named = [i for i, place in enumerate(self.order) if place < len(self.model.design)]
-        top = max(named, key=lambda i: abs(mean[i]))
+        compared = self.read.encoded_mean()[list(self.order)]
+        top = max(named, key=lambda i: abs(compared[i]))
         after = self.posterior
         if after is None:
             places = decimals(float(self.prior.widths[top])) + 1
@@ -105,14 +129,15 @@ class CoefficientFindings:
         return f"{group.named(top)} is about {middle}, and with 90 % probability between {low} and {high}."
 
     def picture(self) -> Html:
-        group, after, draws = self.subject.groups[0], self.posterior, released_draws(self.release)
-        if after is None and draws is not None:
-            drawn = drawn_rows("weights", group, self.prior, draws[:, list(self.order)], most=MOST_WEIGHTS)
-            return _figure(drawn, f"What was released, on the prior.{self._more}")
-        assert after is not None  # noqa: S101 - for the type checker
-        drawn, cut = forest("weights", group, self.prior, after, most=MOST_WEIGHTS)
+        group, (before, after) = self.subject.groups[0], self._compared
+        meaning = COMPARED.replace("{}", _effect(self.model))
+        if after is None:
+            draws = expect(CoefficientDraws, self.release.posterior).encoded[:, list(self.order)]
+            drawn = drawn_rows("weights", group, before, draws, most=MOST_WEIGHTS)
+            return _figure(drawn, f"What was released, on the prior: {meaning}.{self._more}")
+        drawn, cut = forest("weights", group, before, after, most=MOST_WEIGHTS)
         beyond = " A prior that reaches beyond the picture is cut at its border." if cut else ""
-        return _figure(drawn, f"90 % intervals: {group.axis}.{self._more}{beyond}")
+        return _figure(drawn, f"90 % intervals: {meaning}.{self._more}{beyond}")
 
     @property
     def _more(self) -> str:
@@ -120,21 +145,25 @@ class CoefficientFindings:
         return f" The {MOST_WEIGHTS} largest are shown; there are {whole(rest)} more." if rest > 0 else ""
 
     def intervals(self) -> Html:
-        meaning = SCALE.replace("{}", _effect(self.model), 1).replace("{}", f"{float(self.model.norm):g}", 1)
+        against = references(self.model.design)
+        absent = " and ".join(f"{quoted(a)} of {quoted(c)}" for c, a in against.items()) or "absent"
+        meaning = SCALE
+        for words in (_effect(self.model), absent, f"{float(self.model.norm):g}"):
+            meaning = meaning.replace("{}", words, 1)
         said = cautions(*self.release.posterior.cautions)
         return joined([self._table(), paragraphs(self._reading(), meaning), said])
 
     def _table(self) -> Html:
         group, after, before = self.subject.groups[0], self.posterior, self.prior
         mean = self.release.posterior.flat_mean()[list(self.order)]
-        places = places_for((before if after is None else after).widths)
         heads: tuple[str, ...] = ("", "released", "prior from", "prior to")
         caption, ends = f"Released, and the prior's 90 % intervals: {group.axis}", before.interval
         if after is not None:
             heads, caption = ("", "mean", "from", "to", *heads[2:]), f"90 % intervals: {group.axis}"
             ends = np.hstack([after.interval, before.interval])
+        widths = (before if after is None else after).widths
         rows = [
-            (label, *(shown(float(v), places) for v in (mean[i], *ends[i])))
+            (label, *(shown(float(v), decimals(float(widths[i]))) for v in (mean[i], *ends[i])))
             for i, label in enumerate(group.labels)
         ]
         return table(caption, heads, rows, class_="many bare")
@@ -146,9 +175,9 @@ class CoefficientFindings:
 
     def next_record(self) -> Html:
         """E[y | x] where one feature is 1 and all others are 0, for the features that matter most."""
-        predict, d = expect(Coefficients, self.release.posterior).probability, len(self.model.design)
+        predict, d = self.read.probability, len(self.model.design)
         chosen = [i for i in self.order if i < d]
-        mean = self.release.posterior.flat_mean()
+        mean = self.read.encoded_mean()
         largest = set(sorted(chosen, key=lambda i: -abs(mean[i]))[:MOST_BARS])
         kept = [i for i in chosen if i in largest]
         base, each = float(predict(np.zeros((1, d)))[0]), predict(np.eye(d)[kept])

@@ -55,7 +55,11 @@ class Findings:
     @classmethod
     def of(cls, release: Release) -> Findings | DrawnFindings:
         """Find the sections about a family's θ: a posterior's, or those of single draws."""
-        asked, prior, draws = subject(release), Summary.of(_family(release)), released_draws(release)
+        asked, prior, draws = (
+            subject(release),
+            Summary.of(_family(release).in_units()),
+            released_draws(release),
+        )
         if draws is not None:
             return DrawnFindings(release, asked, prior, draws)
         return cls(release, asked, prior, Summary.of(release.posterior))

@@ -133,14 +133,20 @@ def means_and_covariances(release: Release) -> Subject:
 
 def weights(release: Release) -> Subject:
     d = _dimension(release)
-    known = len(release.columns) == d + 1
-    names = release.columns[:-1] if known else _numbered("feature", d)
+    names = _weights_of(release, d)
     response = quoted(release.columns[-1]) if release.columns else "the response"
     groups = (
         Group(f"In predicting {response}, the weight of", f"weight in predicting {response}", tuple(names)),
         Group(f"The residual variance of {response}", "residual variance", ("residual variance",), first=d),
     )
     return Subject(f"How does {response} depend on the other columns?", groups)
+
+
+def _weights_of(release: Release, d: int) -> tuple[str, ...]:
+    columns = getattr(release.model, "named", None)
+    if columns is not None:
+        return tuple(columns.names)
+    return release.columns[:-1] if len(release.columns) == d + 1 else _numbered("feature", d)
 
 
 def unnamed(release: Release) -> Subject:

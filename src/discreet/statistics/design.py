@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.models.design import Feature
+from discreet.families.linear_regression import BayesianLinearRegression
+from discreet.families.named_columns import Feature, NamedColumns
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Logistic, MarginLoss
-from discreet.tables.derived.columns import Affine, Column, Compare, Expression
+from discreet.tables.derived.columns import Affine, Column, Compare, Constant, Expression
 from discreet.tables.derived.demands import literal, range_of
 from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind, Schema
 from discreet.tables.table import Table
@@ -41,6 +42,40 @@ def designed(table: Table, model: GeneralizedLinear) -> tuple[Table, Generalized
     columns = {f"{OWN}x{i}": _column(f) for i, f in enumerate(model.design)}
     columns[ANSWER] = answer_of(model.loss, model, chosen.schema[model.target])
     return chosen.derive(**columns)[tuple(columns)], model
+
+
+def bind_line(table: Table, model: BayesianLinearRegression) -> tuple[Table, BayesianLinearRegression]:
+    """Do so for linear regression by name: a level less for each column, and the answer to scale, too."""
+    if model.named is None:
+        return table, model
+    chosen = table[model.named.columns]
+    return chosen, model.bind(*line_design(chosen.schema, model.named))
+
+
+def line_design(schema: Schema, named: NamedColumns) -> tuple[tuple[Feature, ...], Feature]:
+    """Return the features of every column, a level less for each, and the scale of the answer."""
+    kind = schema[named.target]
+    if not isinstance(kind, Binary | Bounded | Count):
+        raise TypeError(f"the target {named.target!r} is {kind.kind}: declare it Bounded, Count or Binary")
+    every = (against_first(features_of(schema[name], name)) for name in named.features)
+    return tuple(feature for each in every for feature in each), features_of(kind, named.target)[0]
+
+
+def against_first(features: tuple[Feature, ...]) -> tuple[Feature, ...]:
+    """Leave out the indicator of the first level, which the others are then measured against."""
+    first, *rest = features
+    return tuple(replace(f, reference=first.level) for f in rest) or features
+
+
+def lined(table: Table, model: BayesianLinearRegression) -> Table:
+    """Return numeric columns by name: features, the constant, the answer; else the table as it is."""
+    if model.named is None:
+        return table
+    columns = {f"{OWN}x{i}": _column(f) for i, f in enumerate(model.named.design)}
+    if model.named.intercept:
+        columns[f"{OWN}one"] = Constant(float(model.named.constant))
+    columns[ANSWER] = _column(model.named.answer)
+    return table.derive(**columns)[tuple(columns)]
 
 
 def compact(table: Table, model: GeneralizedLinear) -> Table:

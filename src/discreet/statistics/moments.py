@@ -16,8 +16,10 @@ from discreet.families.family import Floats, Integers
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.families.records import KEPT, LARGEST, Ball, refuse_overflow, tight
+from discreet.statistics.design import lined
 from discreet.statistics.exact_value import MOST_RECORDS, PrivateValue
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row, selected
+from discreet.tables.derived.columns import Affine, Column
 from discreet.tables.engine import batches
 from discreet.tables.numbers import double, floor, truncated
 from discreet.tables.rows import clean_rows
@@ -48,7 +50,7 @@ def first_and_second(table: Table, model: NormalInverseWishart, n: int | None) -
 
 def second(table: Table, model: BayesianLinearRegression, n: int | None) -> Query:
     """S = Σqqᵀ packed, of rows (x, y)."""
-    read = _sums(table, model.ball, model.dimension + 1, n)
+    read = _sums(lined(table, model), model.ball, model.dimension + 1, n)
 
     def query() -> PrivateValue:
         _, packed, count = read()
@@ -74,19 +76,44 @@ def _sums(
 
 
 # --- embedded: batches into BLAS ------------
-def _asstored(
-    table: Table, names: tuple[str, ...], ball: Ball
-) -> tuple[Any, list[tuple[float, float, float]]]:
-    """Take columns as they are where a clip to (lower, upper, missing) makes them clean: it is done here."""
-    raw = {f"x{i}": stored(table, name) for i, name in enumerate(names)}
+Clip = tuple[float, float, float]
+
+
+def _asstored(table: Table, names: tuple[str, ...], ball: Ball) -> tuple[Any, list[Clip | Floats]]:
+    """Take columns as they are where a clip to (lower, upper, missing) makes them clean: it is done here.
+
+    So is the scaling of a derived column slope·x + shift of such a column.
+    """
+    inner = [scaled_column(table, name) or name for name in names]
+    raw = {f"x{i}": stored(table, name) for i, name in enumerate(inner)}
     rest = {x: name for x, name in zip(raw, names, strict=True) if raw[x] is None}
     rows = clean_rows(table, rest, {x: column for x, column in raw.items() if column is not None})
     clean = {x: as_number(rows[x], table.schema[name])[0] for x, name in rest.items()}
     clips = [
-        anywhere(ball) if x in rest else clip_of(cast("Bounded", table.schema[name]), ball.reach)
-        for x, name in zip(raw, names, strict=True)
+        anywhere(ball) if x in rest else _how(table, name, own, ball)
+        for x, name, own in zip(raw, names, inner, strict=True)
     ]
     return rows.select(**{x: clean[x] if x in clean else rows[x] for x in raw}), clips
+
+
+def _how(table: Table, name: str, inner: str, ball: Ball) -> Clip | Floats:
+    kind = cast("Bounded", table.schema[inner])
+    return clip_of(kind, ball.reach) if name == inner else scale_settings(kind, table, name)
+
+
+def scaled_column(table: Table, name: str) -> str | None:
+    """Name the column of the source that a derived one is slope·x + shift of, where it is."""
+    found = table.derived.get(name)
+    if not isinstance(found, Affine) or not isinstance(found.inner, Column):
+        return None
+    return found.inner.name if stored(table, found.inner.name) is not None else None
+
+
+def scale_settings(kind: Bounded, table: Table, name: str) -> Floats:
+    """Say how a stored number becomes the derived one: kernel.scale's settings."""
+    column, ends = cast("Affine", table.derived[name]), cast("Bounded", table.schema[name])
+    affine = column.slope, column.shift, float(ends.lower), float(ends.upper), column.tiny
+    return np.array([*clip_of(kind, np.inf), *affine])
 
 
 def stored(table: Table, name: str) -> ir.Value | None:
@@ -98,20 +125,20 @@ def stored(table: Table, name: str) -> ir.Value | None:
     return None if column.type().is_decimal() else column.cast("float64")
 
 
-def clip_of(kind: Bounded, reach: float) -> tuple[float, float, float]:
+def clip_of(kind: Bounded, reach: float) -> Clip:
     """(lower, upper, missing), none of them beyond ±reach."""
     lower, upper, missing = np.clip([float(kind.lower), float(kind.upper), kind.elsewhere], -reach, reach)
     return lower, upper, missing
 
 
-def anywhere(ball: Ball) -> tuple[float, float, float]:
+def anywhere(ball: Ball) -> Clip:
     """Return the clip that only keeps norms finite."""
     return -ball.reach, ball.reach, 0.0
 
 
 def _streamed(
     rows: ir.Table,
-    clips: Sequence[tuple[float, float, float]],
+    clips: Sequence[Clip | Floats],
     ball: Ball,
 ) -> Callable[[], tuple[Integers, Integers, int]]:
     import discreet.statistics.kernel  # noqa: F401, PLC0415 - fails before the charge, if at all
@@ -132,15 +159,16 @@ def _streamed(
     return read
 
 
-def clipped_block(
-    columns: Sequence[Floats], clips: Sequence[tuple[float, float, float]], ball: Ball
-) -> Floats:
-    """Clip and bring to the ball, within the cache; records side by side."""
-    from discreet.statistics.kernel import clip, to_ball  # noqa: PLC0415 - numba is heavy
+def clipped_block(columns: Sequence[Floats], clips: Sequence[Clip | Floats], ball: Ball) -> Floats:
+    """Clip or scale, and bring to the ball, within the cache; records side by side."""
+    from discreet.statistics.kernel import clip, scale, to_ball  # noqa: PLC0415 - numba is heavy
 
     q = np.empty((len(columns), len(columns[0])))
-    for column, (lower, upper, missing), out in zip(columns, clips, q, strict=True):
-        clip(column, lower, upper, missing, out)
+    for column, how, out in zip(columns, clips, q, strict=True):
+        if isinstance(how, tuple):
+            clip(column, *how, out)
+        else:
+            scale(column, how, out)
     to_ball(q, ball.settings(len(columns)))
     return q
 

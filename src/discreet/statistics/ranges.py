@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.model import Model
@@ -39,7 +40,8 @@ def _taken(model: Model, columns: tuple[str, ...]) -> tuple[str, Limits, tuple[s
     """Say who takes numbers, within which limits, of which columns."""
     if isinstance(model, GeneralizedLinear):  # features are scaled by their bounds
         return f"the {model.loss.name} loss", model.loss.limits, (model.target,)
-    return type(model).__name__, None if isinstance(model, CountModel) else model.limits, columns
+    scaled = isinstance(model, BayesianLinearRegression) and model.named is not None
+    return type(model).__name__, None if scaled or isinstance(model, CountModel) else model.limits, columns
 
 
 def _ends(kind: Kind) -> tuple[float, float] | None:

@@ -6,9 +6,8 @@ Batches into BLAS on the embedded engine, else fixed point in SQL, in one pass; 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.signed_moments import constant_steps, length_square, moment_ball
 from discreet.statistics.design import ANSWER, designed
 from discreet.statistics.exact_value import MOST_RECORDS, PrivateValue
-from discreet.statistics.moments import BLOCK, clip_of, clipped_rows, refuse_width, stored
+from discreet.statistics.moments import BLOCK, clipped_rows, refuse_width, scale_settings, stored
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row
 from discreet.tables.engine import batches
 from discreet.tables.numbers import double
@@ -62,9 +61,7 @@ def _sign(y: ir.Value) -> ir.Value:
 
 
 # --- embedded: batches into BLAS ------------
-def _as_stored(
-    table: Table, encoded: Table, model: GeneralizedLinear
-) -> tuple[Any, list[FeatureScale | None]]:
+def _as_stored(table: Table, encoded: Table, model: GeneralizedLinear) -> tuple[Any, list[Floats | None]]:
     """Take bounded numbers as they are: they are clipped and scaled here, which takes half as long."""
     names = dict(zip((f"x{i}" for i in range(len(model.design))), encoded.columns, strict=False))
     raw = {
@@ -80,28 +77,13 @@ def _as_stored(
     scaled = [
         None
         if raw[x] is None
-        else FeatureScale.of(cast("Bounded", table.schema[feature.column]), encoded, name)
+        else scale_settings(cast("Bounded", table.schema[feature.column]), encoded, name)
         for (x, name), feature in zip(names.items(), model.design, strict=True)
     ]
     return rows.select(**clean, **{SIGN: _sign(rows[SIGN])}), scaled
 
 
-@final
-@dataclass(frozen=True)
-class FeatureScale:
-    """How a stored number becomes a feature: compiled.scale's settings."""
-
-    settings: Floats
-
-    @classmethod
-    def of(cls, kind: Bounded, encoded: Table, name: str) -> FeatureScale:
-        column: Any = encoded.derived[name]
-        ends: Any = encoded.schema[name]
-        affine = column.slope, column.shift, float(ends.lower), float(ends.upper), column.tiny
-        return cls(np.array([*clip_of(kind, np.inf), *affine]))
-
-
-def _streamed(rows: ir.Table, scaled: list[FeatureScale | None], model: GeneralizedLinear) -> Query:
+def _streamed(rows: ir.Table, scaled: list[Floats | None], model: GeneralizedLinear) -> Query:
     import discreet.statistics.kernel  # noqa: F401, PLC0415 - fails before the charge, if at all
 
     stream, d = batches(rows, BLOCK), model.dimension
@@ -120,9 +102,7 @@ def _streamed(rows: ir.Table, scaled: list[FeatureScale | None], model: Generali
     return read
 
 
-def signed_block(
-    columns: list[Floats], scaled: Sequence[FeatureScale | None], model: GeneralizedLinear
-) -> Floats:
+def signed_block(columns: list[Floats], scaled: Sequence[Floats | None], model: GeneralizedLinear) -> Floats:
     """Scale, bring rows to the ball, append the constant, multiply by the sign; records side by side."""
     from discreet.statistics.kernel import scale, to_ball  # noqa: PLC0415 - numba is heavy
 
@@ -133,7 +113,7 @@ def signed_block(
         if how is None:
             out[:] = column
         else:
-            scale(column, how.settings, out)
+            scale(column, how, out)
     to_ball(r[:width], ball.settings(width))
     r[width:] = float(constant_steps(model))
     r *= sign

@@ -22,18 +22,27 @@ def normal():
     return NormalCoefficients(MODEL, LOCATION, COVARIANCE)
 
 
+HALF = np.array([1, 1, 0.5])  # the constant is norm/2, and the intercept what the margin is where x is 0
+
+
 def test_intervals_are_the_normal_ones(normal):
-    expected = norm.interval(0.9, LOCATION, np.sqrt(np.diag(COVARIANCE)))
-    np.testing.assert_allclose(normal.interval(0.9).T, expected, rtol=1e-12)
+    deviation = np.sqrt(np.diag(COVARIANCE))
+    expected = np.transpose(norm.interval(0.9, LOCATION, deviation))
+    np.testing.assert_allclose(normal.encoded_interval(0.9), expected, rtol=1e-12)
+    np.testing.assert_allclose(normal.interval(0.9), HALF[:, None] * expected, rtol=1e-12)
     assert normal.names == ("a", "b", "(intercept)")
 
 
 def test_samples_have_the_moments_and_follow_the_source(normal):
     draws = normal.sample(40_000, SeededSource(1)).values
     # 5 standard errors of the largest variance, 4·√(2/40000); nine numbers: error rate < 1e-5
-    np.testing.assert_allclose(np.cov(draws.T), COVARIANCE, atol=5 * 4 * np.sqrt(2 / 40_000))
-    np.testing.assert_allclose(draws.mean(axis=0), LOCATION, atol=5 * 2 / 200)
-    assert not np.allclose(np.cov(draws.T), 1.2 * COVARIANCE, atol=5 * 4 * np.sqrt(2 / 40_000))
+    np.testing.assert_allclose(
+        np.cov(draws.T), COVARIANCE * np.outer(HALF, HALF), atol=5 * 4 * np.sqrt(2 / 40_000)
+    )
+    np.testing.assert_allclose(draws.mean(axis=0), HALF * LOCATION, atol=5 * 2 / 200)
+    assert not np.allclose(
+        np.cov(draws.T), 1.2 * COVARIANCE * np.outer(HALF, HALF), atol=5 * 4 * np.sqrt(2 / 40_000)
+    )
     assert np.array_equal(normal.sample(3, SeededSource(1)), normal.sample(3, SeededSource(1)))
 
 
@@ -73,3 +82,27 @@ def test_draws_predict_and_refuse_what_was_not_released():
 def test_what_is_no_posterior_is_refused():
     with pytest.raises(ValueError, match="finite"):
         NormalCoefficients(MODEL, LOCATION * np.nan, COVARIANCE)
+
+
+def test_weights_and_intercept_are_in_units_of_the_columns():
+    """Age in [20, 80], a level and no constant but norm/2: by differences of margins at raw values."""
+    design = (Feature("age", 50, 30), Feature("ward", level="B"))
+    model = BayesianLogisticRegression("y", ("age", "ward"), norm=3).bind(design)
+    normal = NormalCoefficients(model, LOCATION, COVARIANCE)
+    assert normal.names == ("age", "ward = B", "(intercept)")
+
+    def margin(age, ward):
+        return np.array([(age - 50) / 30, ward, 1.5])
+
+    rows = margin(51, 0) - margin(50, 0), margin(50, 1) - margin(50, 0), margin(0, 0)
+    np.testing.assert_allclose(normal.mean(), [row @ LOCATION for row in rows], rtol=1e-12)
+    np.testing.assert_allclose(normal.variance(), [row @ COVARIANCE @ row for row in rows], rtol=1e-12)
+    draws = normal.sample(40_000, SeededSource(2)).values
+    # 5 standard errors each
+    error = 5 * np.sqrt(normal.flat_variance() / 40_000)
+    assert (abs(draws.mean(axis=0) - normal.flat_mean()) < error).all()
+    released = CoefficientDraws(Draws.of(model, [LOCATION.tolist()], several=True))
+    np.testing.assert_allclose(released.mean(), normal.mean(), rtol=1e-12)
+    np.testing.assert_allclose(released.held[0], normal.mean(), rtol=1e-12)
+    probability = released.probability_of({"age": [65.0], "ward": ["B"]})
+    assert probability[0] == pytest.approx(expit(margin(65, 1) @ LOCATION), abs=1e-5)

@@ -125,18 +125,18 @@ def test_without_noise_it_is_near_the_posterior_itself(seed, monkeypatch):
     r = rows * signs[:, None]
     found = reading(noisy(bound, r.sum(axis=0), r.T @ r, 1e-6, 1e-6, n=4000))
     spread = np.sqrt(np.diag(np.linalg.inv(hessian)))
-    assert (np.abs(found.mean() - mode) < 1.0 * spread).all()
-    ratio = np.sqrt(found.variance()) / spread
+    assert (np.abs(found.encoded_mean() - mode) < 1.0 * spread).all()
+    ratio = np.sqrt(np.diag(found.covariance)) / spread
     assert ratio.min() > 0.9
     assert ratio.max() < 4  # few columns may be far from normal, and a line is then far off
     monkeypatch.setattr(noisy_moments_posterior, "LONE", 0.0)
     normal = reading(noisy(bound, r.sum(axis=0), r.T @ r, 1e-6, 1e-6, n=4000))
-    assert np.array_equal(normal.mean(), found.mean())
-    assert (np.sqrt(normal.variance()) / spread).max() < 1.6  # κ allows for what a line leaves out
+    assert np.array_equal(normal.encoded_mean(), found.encoded_mean())
+    assert (np.sqrt(np.diag(normal.covariance)) / spread).max() < 1.6  # κ allows for what a line leaves out
     mild = model(6, radius=1)  # the same sums under a prior of small weights
     assert reading(noisy(mild, r.sum(axis=0) / 20, r.T @ r, 1e-6, 1e-6, n=4000)).caution is None
     blunt = reading(noisy(bound, r.sum(axis=0), r.T @ r, 1e-6, 1e-6, n=4000), "naive", margins=12.0)
-    assert np.abs(blunt.mean() - mode).max() > 3 * np.abs(found.mean() - mode).max()
+    assert np.abs(blunt.encoded_mean() - mode).max() > 3 * np.abs(found.encoded_mean() - mode).max()
 
 
 # --- noise ------------
@@ -146,9 +146,9 @@ def test_only_noise_leaves_the_prior():
     first, second = rng.normal(size=5) * 1e4, rng.normal(size=(5, 5)) * 1e4
     found = reading(noisy(bound, first, (second + second.T) / 2, 1e4, 1e4))
     prior = 1 / float(bound.strength)
-    assert (found.variance() > 0.2 * prior).all()
-    assert (found.variance() < 1.01 * prior).all()
-    assert (np.abs(found.mean()) < 3 * np.sqrt(prior)).all()
+    assert (np.diag(found.covariance) > 0.2 * prior).all()
+    assert (np.diag(found.covariance) < 1.01 * prior).all()
+    assert (np.abs(found.encoded_mean()) < 3 * np.sqrt(prior)).all()
 
 
 def test_an_indefinite_matrix_and_separable_data_have_a_posterior():
@@ -185,7 +185,7 @@ def test_coverage_of_many_columns():
         noise = np.triu(jitter, 1) + np.triu(jitter, 1).T + np.diag(rng.normal(size=11) * 12)
         release = noisy(bound, rows.sum(axis=0) + rng.normal(size=11) * 15, rows.T @ rows + noise, 15.0, 12.0)
         for kind in hits:
-            ends = reading(release, kind).interval(0.9)
+            ends = reading(release, kind).encoded_interval(0.9)
             hits[kind] += np.mean((ends[:, 0] < w) & (w < ends[:, 1])) / 20
     assert hits["noise_aware"] > 0.82
     assert hits["naive"] < 0.7
@@ -211,7 +211,7 @@ def test_few_lopsided_columns_are_allowed_for(monkeypatch):
     def share():
         held = []
         for r, w in made:
-            ends = reading(noisy(bound, r.sum(axis=0), r.T @ r, 1e-3, 1e-3, n=10_000)).interval(0.9)
+            ends = reading(noisy(bound, r.sum(axis=0), r.T @ r, 1e-3, 1e-3, n=10_000)).encoded_interval(0.9)
             held.append(np.mean((ends[:, 0] < w) & (w < ends[:, 1])))
         return np.mean(held)
 
@@ -245,7 +245,7 @@ def test_predictions_keep_what_noise_hides_of_the_rows():
         noise = rng.normal(size=13) * 8, (jitter + jitter.T) / 2
         release = noisy(bound, r.sum(axis=0) + noise[0], r.T @ r + noise[1], 8.0, 8.0)
         for kind, found in errors.items():
-            found.append(np.mean(rows[400:] @ reading(release, kind).flat_mean() * y[400:] <= 0))
+            found.append(np.mean(rows[400:] @ reading(release, kind).encoded_mean() * y[400:] <= 0))
     for other in ("noise_aware", "naive"):
         apart = np.subtract(errors[other], errors["predictive"])
         assert apart.mean() > 3 * apart.std(ddof=1) / np.sqrt(24), other

@@ -51,6 +51,8 @@ def show(release: Release, ledger: Ledger, folder: Path) -> None:
             ],
             numbers=(1, 2, 3),
         )  # fmt: skip
+    for column, level in getattr(release.posterior, "references", {}).items():
+        say(f"against  {column} = {level}, which has no indicator of its own")
     say(f"read     {read_as(release)}")
     for words in cautions(release):
         say(f"caution  {words}")
@@ -122,7 +124,7 @@ def before(model: Model) -> Floats:
     return (
         np.zeros(model.dimension)
         if isinstance(model, GeneralizedLinear)
-        else np.ravel(expect(Family, model).mean())
+        else np.ravel(expect(Family, model).in_units().mean())
     )
 
 

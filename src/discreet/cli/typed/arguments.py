@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,9 +37,9 @@ def typed_model(word: object) -> str:
     return str(word).strip().replace("-", "_")
 
 
-def names_own_columns(word: object) -> bool:
-    """Whether a model is told its columns by name: one of counts, or a regression."""
-    return typed_model(word) in names(COUNTS, REGRESSION)
+def names_own_columns(word: object, prior: Mapping[str, Any] | None = None) -> bool:
+    """Whether a model is told its columns by name: one of counts, or a regression with a target."""
+    return typed_model(word) in names(COUNTS, REGRESSION) or "target" in (prior or {})
 
 
 def starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:

@@ -159,7 +159,7 @@ def _floats(value: object) -> Any:  # noqa: ANN401
 def any_model_of(job: Job, schema: Schema) -> AnyModel:
     """Build what is to be fitted: a prior, or a model of counts or regression, which names its columns."""
     name = one_of("model", str(job.model), names())
-    if not names_own_columns(name):
+    if not names_own_columns(name, job.prior):
         return model_of(job, schema)
     if job.column:
         raise ValueError(f"{name} names its columns itself: leave --column out, give them in --prior")
@@ -180,7 +180,7 @@ def _loss(given: object) -> dict[str, Any]:
     return {"loss": named_loss(**named)}
 
 
-BOUND = ("sizes", "design")  # what a model learns from the schema
+BOUND = ("sizes", "design", "named")  # what a model learns from the schema
 
 
 def _built(kind: type[M], given: Mapping[str, Any]) -> M:
@@ -205,7 +205,7 @@ def model_of(job: Job, schema: Schema | None = None) -> Family:
     from discreet.families.laws.concentrations import Concentrations  # noqa: PLC0415 - loaded on use, not for --help
 
     family: type[Family] = ROWS[one_of("model", str(job.model), names(FAMILY))].load("model")
-    takes = list(inspect.signature(family).parameters)
+    takes = [name for name in inspect.signature(family).parameters if name not in BOUND]
     strange = sorted(set(job.prior) - set(takes))
     if strange:
         raise ValueError(f"the prior of {family.name} takes {', '.join(takes)}; got {', '.join(strange)}")

@@ -64,16 +64,17 @@ class NoisyStatistics(ModelMechanism):
         *,
         n: int | None = None,
         target: Guarantee,
-        noise: str = "discrete_laplace",
+        noise: str | None = None,
         noise_both_counts: bool = False,
     ) -> Self:
-        """Least scale, to one double, whose certified guarantee meets the target."""
+        """Least scale, to one double, whose certified guarantee meets the target; the model's usual noise."""
+        chosen = noise or model.usual_noise(target)
 
         def at(scale: float) -> Self:
             return cls(
                 model,
                 n=n,
-                noise=noise,
+                noise=chosen,
                 scale=scale,
                 relation=target.relation,
                 noise_both_counts=noise_both_counts,

@@ -172,9 +172,9 @@ def exact_posterior(model: GeneralizedLinear, world: World) -> NormalCoefficient
 def score(read: Coefficients, world: World, level: float) -> tuple[float, ...]:
     """(error, log loss, squared error of a weight, width, coverage); the last two NaN where there is none."""
     error, log_loss = missed(read.model.loss, read.probability(world.tested), world.truth)
-    square = float(np.mean((read.flat_mean() - world.weights) ** 2))
+    square = float(np.mean((read.encoded_mean() - world.weights) ** 2))
     try:
-        low, high = read.flat_interval(level).T
+        low, high = read.encoded_interval(level).T
     except OnlyDraws:
         return error, log_loss, square, math.nan, math.nan
     inside = (low <= world.weights) & (world.weights <= high)

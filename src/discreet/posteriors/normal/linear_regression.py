@@ -9,12 +9,13 @@ import numpy as np
 
 from discreet.families.family import Floats
 from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.posteriors.base import public_source
+from discreet.posteriors.base import FamilyPosterior, public_source
 from discreet.posteriors.cautions import MIXED
 from discreet.posteriors.normal.chains import ChainLengths
+from discreet.posteriors.normal.in_units import in_units
 from discreet.posteriors.normal.latent_model import LatentNormal, Observed
 from discreet.posteriors.normal.linear_regression_many_columns import read_normal
-from discreet.posteriors.normal.linear_regression_moments import base, read_moments
+from discreet.posteriors.normal.linear_regression_moments import base, read_moments, read_weighted
 from discreet.posteriors.normal.read import run
 from discreet.posteriors.normal.sampled import SampledPosterior
 from discreet.sampling.source import Source
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 
 
-MANY = 5  # weights that chains manage in seconds
+WEIGHTED = (
+    "too much noise for weighted draws: leave law out, or take law='normal' (quick) or law='moments' (chains)"
+)
+MANY = 3  # weights that chains manage in seconds
 
 
 @final
@@ -78,18 +82,39 @@ def read(
     law: str | None = None,
     plan: ChainLengths | None = None,
     source: Source | None = None,
+) -> FamilyPosterior:
+    """`read_encoded`, in units of the columns where the model names them."""
+    return in_units(read_encoded(release, prior, design=design, law=law, plan=plan, source=source))
+
+
+def read_encoded(
+    release: NoisyStatistic,
+    prior: BayesianLinearRegression,
+    *,
+    design: Design | None = None,
+    law: str | None = None,
+    plan: ChainLengths | None = None,
+    source: Source | None = None,
 ) -> SampledPosterior:
     """(w, σ²) given noisy XᵀX, Xᵀy, yᵀy, each noised once.
 
-    `moments` is the default: exact but for clipped rows, which it does not model. `limit` and `records` do,
-    and take x for normal. `normal` needs neither chain nor design and is the default above MANY weights,
-    where chains take minutes; it takes any noise for normal and, where XᵀX is a variance, projects it to a
-    semidefinite matrix; it also steps in where the default's chains have not met. No more rows than weights
-    are read as `records`.
+    `weighted` is the default where the noise is small beside XᵀX: exact but for clipped rows, which it does
+    not model; `moments` is the same law by chains. `limit` and `records` model them, and take x for normal.
+    `normal` needs neither chain nor design and is quick: the default for columns by name and above MANY
+    weights, where chains take long. It takes any noise for normal and, where XᵀX is a variance, projects it
+    to a semidefinite matrix; it also steps in where the default's chains have not met. No more rows than
+    weights are read as `records`.
     """
     observed = Observed.of(release, prior)
     bits = source or public_source(release, prior)
-    if law == "normal" or (law is None and prior.dimension > MANY and design is None and plan is None):
+    if law in {None, "weighted"} and plan is None and observed.about > prior.dimension:
+        quick = read_weighted(prior, observed, design or Design(), bits)
+        if quick is not None:
+            return quick
+    if law == "weighted":
+        raise ValueError(WEIGHTED)
+    many = prior.dimension > MANY or prior.named is not None
+    if law == "normal" or (law is None and many and design is None and plan is None):
         return read_normal(prior, observed, bits)
     if law == "moments" or (law is None and observed.about > prior.dimension):
         found = read_moments(prior, observed, design or Design(), bits, plan=plan)

@@ -13,11 +13,12 @@ import numpy as np
 from discreet.families.family import Floats
 from discreet.families.laws.matrices import unpack
 from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.posteriors.cautions import cautions
+from discreet.posteriors.cautions import cautions, judged
 from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.latent_model import LatentNormal, Observed
 from discreet.posteriors.normal.moments import MomentDraws, Moments, sample
 from discreet.posteriors.normal.sampled import SampledPosterior
+from discreet.posteriors.posterior import Diagnostics
 from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from discreet.posteriors.normal.linear_regression import Design
 
 
+METHOD_WEIGHTED = "weighted draws of the exact moments; clipped rows not modelled"
+LOTS, PROPOSED, KEPT = 4, 1024, 500  # of weighted draws: compared as chains are
 CLIPPED = 0.02  # share of rows beyond the radius from which a caution is due
 
 
@@ -39,6 +42,16 @@ def read_moments(
     """Draws of (w, σ²), and of n where it is private."""
     rng = np.random.default_rng(source.words(4).tolist())
     found = sample(target(family, observed, design), plan, rng, fitted)
+    return drawn(family, found, rng)
+
+
+def drawn(
+    family: BayesianLinearRegression,
+    found: MomentDraws,
+    rng: np.random.Generator,
+    effective: float | None = None,
+) -> SampledPosterior:
+    """Draw (w, σ²) given every S."""
     location, root, scale = conjugate(found)
     with np.errstate(over="ignore", invalid="ignore"):
         variance = scale / rng.standard_gamma(found.target.prior[2] + found.n / 2)
@@ -46,10 +59,70 @@ def read_moments(
         theta = np.concatenate(
             [location + np.sqrt(variance)[..., None] * turned, variance[..., None]], axis=-1
         )
-    how = found.diagnostics(fitted(found))
+    watched = np.concatenate([location, np.log(scale)[..., None]], axis=-1)
+    if effective is None:
+        how = found.diagnostics(watched)
+    else:  # lots are independent, and what they are worth is known
+        how = Diagnostics(METHOD_WEIGHTED, LOTS, KEPT, judged(watched)[0], effective)
     more = (clipped(family, beyond(family, found, rng)),)
     said = cautions(how, apart=found.apart, finite=bool(np.isfinite(theta).all()), more=more)
     return SampledPosterior(family, theta, found.size, how, said)
+
+
+def read_weighted(
+    family: BayesianLinearRegression, observed: Observed, design: Design, source: Source
+) -> SampledPosterior | None:
+    """Do so without chains: Ŝ − noise, as the noise is, weighted by p(S); None where weights differ much.
+
+    The same law. Where the noise is small beside XᵀX, p(S) is nearly flat over it.
+    """
+    rng = np.random.default_rng(source.words(4).tolist())
+    aim = target(family, observed, design)
+    found, effective = weighted(aim, observed, rng)
+    return None if found is None else drawn(family, found, rng, effective)
+
+
+def weighted(aim: Moments, observed: Observed, rng: np.random.Generator) -> tuple[MomentDraws | None, float]:
+    """Draws of S by importance in lots, and what they are worth; none below a quarter of what is kept."""
+    from discreet.posteriors.normal.moments_kernel import log_weights  # noqa: PLC0415 - loads numba
+
+    lots = []
+    for _ in range(LOTS):
+        T, n = proposed(aim, observed, rng)
+        level = log_weights(T, n, aim.seen[6], aim.prior) if len(T) else np.zeros(0)
+        good = np.isfinite(level)
+        if not good.any():
+            return None, 0.0
+        weight = np.exp(level[good] - level[good].max())
+        effective = float(weight.sum() ** 2 / np.sum(weight**2))
+        if effective < KEPT / 4:
+            return None, 0.0
+        places = np.searchsorted(np.cumsum(weight) / weight.sum(), (np.arange(KEPT) + rng.random()) / KEPT)
+        chosen = rng.permutation(np.minimum(places, len(weight) - 1))
+        lots.append((T[good][chosen], n[good][chosen], level[good][chosen], effective))
+    T, n, level = (np.stack([lot[i] for lot in lots]) for i in range(3))
+    return MomentDraws(T, n, level, aim, ChainLengths(chains=LOTS, draws=KEPT)), sum(lot[3] for lot in lots)
+
+
+def proposed(aim: Moments, observed: Observed, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Roots of Ŝ − noise where that is positive definite, and n̂ − noise where n is private."""
+    noisy, D = aim.seen[0], len(aim.seen[0])
+    rows, columns = np.tril_indices(D)
+    deviation = aim.seen[1][rows, columns]
+
+    def noise(rate: Floats | float, size: tuple[int, ...]) -> Floats:
+        if observed.power == 1:
+            return np.asarray(rng.laplace(size=size) / rate)
+        return np.asarray(rng.standard_normal(size) / np.sqrt(2 * np.asarray(rate)))
+
+    S = np.zeros((PROPOSED, D, D))
+    S[:, rows, columns] = noisy[rows, columns] - noise(deviation, (PROPOSED, rows.size))
+    S[:, columns, rows] = S[:, rows, columns]
+    n = np.full(PROPOSED, float(aim.n))
+    if aim.unsure:
+        n = np.rint(aim.seen[3] - noise(aim.seen[4], (PROPOSED,)))
+    good = np.linalg.eigvalsh(S)[:, 0] > 1e-12 * np.trace(noisy)
+    return np.linalg.cholesky(S[good]), n[good]
 
 
 def target(family: BayesianLinearRegression, observed: Observed, design: Design) -> Moments:
@@ -106,10 +179,19 @@ def beyond(family: BayesianLinearRegression, found: MomentDraws, rng: np.random.
 
 def clipped(family: BayesianLinearRegression, share: float) -> str | None:
     """Say where so many rows may have been clipped that a reading should have modelled it."""
-    if share < CLIPPED:
+    inside = family.named is not None and family.radius**2 >= family.named.longest
+    if share < CLIPPED or inside:
         return None
+    radius = f"the radius {float(family.radius):.3g}"
+    if family.named is not None:
+        return (
+            f"about {share:.0%} of the rows seem to be longer than {radius} of encoded rows, and were scaled "
+            "down to it: they count for less, the variance comes out too small, and where the line is not "
+            "quite straight it is that of the shorter rows; with radius="
+            f"{float(family.named.longest) ** 0.5:.3g} no row is scaled down, at the price of more noise"
+        )
     return (
-        f"if rows are normal, about {share:.0%} of them lie beyond the radius {float(family.radius):g} and "
+        f"if rows are normal, about {share:.0%} of them lie beyond {radius} and "
         "were clipped to it, which this reading leaves out: unless public bounds keep every row inside, "
         'intervals may cover too seldom; law="limit" takes rows for normal ones and models it, and a larger '
         "radius clips fewer"

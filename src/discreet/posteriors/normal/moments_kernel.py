@@ -141,6 +141,17 @@ def log_targets(rows: Floats, n: float, seen: Seen, prior: Prior) -> Floats:
 
 
 @kernel
+def log_weights(T: Floats, n: Floats, fixed: int, prior: Prior) -> Floats:
+    """Log p(S, n) of many S = TTᵀ, whatever was seen of them; −∞ where n is at most d."""
+    out = np.empty(len(T))
+    for i in range(len(T)):
+        out[i] = -np.inf
+        if n[i] >= T.shape[1]:
+            out[i] = log_design(T[i], n[i], fixed, prior) + log_answers(T[i], n[i], prior)
+    return out
+
+
+@kernel
 def stretched_row(T: Floats, i: int, factor: float, centres: Floats, seen: Seen, x: Floats) -> None:
     """Fill x with the coordinates of T after row i went `factor` times as far from where the prior has it."""
     start, fixed, D, place = seen[5], seen[6], T.shape[0], 0

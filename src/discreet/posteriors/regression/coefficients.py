@@ -6,14 +6,14 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, NoReturn, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from discreet.families.family import credible
-from discreet.models.design import encoded
+from discreet.families.named_columns import Units, encoded
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
 from discreet.models.regression_records import rows_of
@@ -28,7 +28,11 @@ NODES = np.linspace(-8, 8, 257)  # of the trapezoidal rule, which is exact to e^
 
 
 class Coefficients(Posterior):
-    """The weights of a generalised linear model, by name, and what they predict. Public, and free to read."""
+    """The weights of a generalised linear model, by name, and what they predict. Public, and free to read.
+
+    Weights, intervals and draws are per unit of the columns as the table has them, and the intercept is the
+    margin where they are 0; `encoded_…` are those of columns in [−1, 1] and of the constant norm/2.
+    """
 
     if TYPE_CHECKING:  # fields, of some kinds or of all
 
@@ -42,6 +46,18 @@ class Coefficients(Posterior):
     def own_names(self) -> tuple[str, ...]:
         """Name each weight; the intercept last."""
         return self.model.names
+
+    @property
+    def units(self) -> Units:
+        return Units.of(self.model.design, float(self.model.constant))
+
+    @abstractmethod
+    def encoded_mean(self) -> Floats:
+        """E w of encoded columns."""
+
+    @abstractmethod
+    def encoded_interval(self, level: float) -> Floats:
+        """Equal-tailed intervals of encoded columns' weights, (weights, 2)."""
 
     def arrangement(self) -> tuple[Variable, ...]:
         return in_a_row("weights", ("weight", self.names))
@@ -98,19 +114,25 @@ class NormalCoefficients(Coefficients):
     def cautions(self) -> tuple[str, ...]:
         return (self.caution,) if self.caution else super().cautions
 
-    def flat_mean(self) -> Floats:
+    def encoded_mean(self) -> Floats:
         return self.location
 
+    def encoded_interval(self, level: float) -> Floats:
+        return _normal(self.location, self.covariance, level)
+
+    def flat_mean(self) -> Floats:
+        return self.units.weights(self.location)
+
     def flat_variance(self) -> Floats:
-        return np.asarray(np.maximum(np.diag(self.covariance), 0))
+        return np.asarray(np.maximum(np.diag(self.units.spread(self.covariance)), 0))
 
     def flat_interval(self, level: float) -> Floats:
-        spread = np.sqrt(self.flat_variance())
-        return np.asarray(self.location[:, None] + spread[:, None] * ndtri(credible(level)))
+        return _normal(self.flat_mean(), self.units.spread(self.covariance), level)
 
     def flat_sample(self, size: int, source: Source | None = None) -> Floats:
         normal = generator(source)
-        return np.asarray(self.location + normal.standard_normal((size, len(self.location))) @ self._root.T)
+        drawn = self.location + normal.standard_normal((size, len(self.location))) @ self._root.T
+        return self.units.weights(drawn)
 
     @cached_property
     def _root(self) -> Floats:
@@ -140,8 +162,29 @@ class CoefficientDraws(Coefficients, DrawnPosterior):
         "read freely, with intervals"
     )
 
+    @property
+    def encoded(self) -> Floats:
+        """What was released, (draws, weights of encoded columns)."""
+        return self.draws.sample().reshape(self.size, -1)
+
+    @property
+    def held(self) -> Floats:
+        """What was released, per unit of the columns."""
+        return self.units.weights(self.encoded)
+
+    def encoded_mean(self) -> Floats:
+        return np.asarray(self.encoded.mean(axis=0))
+
+    def encoded_interval(self, level: float) -> NoReturn:
+        self.flat_interval(level)
+
     def _expected(self, rows: Floats) -> Floats:
-        return np.asarray(self.model.loss.expected(rows @ self.held.T).mean(axis=1))
+        return np.asarray(self.model.loss.expected(rows @ self.encoded.T).mean(axis=1))
+
+
+def _normal(mean: Floats, covariance: Floats, level: float) -> Floats:
+    spread = np.sqrt(np.maximum(np.diag(covariance), 0))
+    return np.asarray(mean[:, None] + spread[:, None] * ndtri(credible(level)))
 
 
 def drawn(draws: Draws, model: GeneralizedLinear) -> CoefficientDraws:

@@ -1,0 +1,148 @@
+"""Linear regression by name, in the units of its columns: coefficients, intercept, variance, predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.families.family import Floats, credible
+from discreet.families.linear_regression import BayesianLinearRegression
+from discreet.families.named_columns import NamedColumns, references
+from discreet.posteriors.base import FamilyPosterior
+from discreet.posteriors.conjugate import ConjugatePosterior
+from discreet.posteriors.normal.sampled import SampledPosterior
+from discreet.posteriors.posterior import Diagnostics, generator
+from discreet.posteriors.variables import Variable, in_a_row
+from discreet.sampling.source import SeededSource, Source
+
+DRAWS, FIXED = 2000, 20250101  # of predictions: what is public needs no secret bits
+Encoded = SampledPosterior | ConjugatePosterior  # of encoded columns
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearPosterior(FamilyPosterior):
+    """(β, variance): coefficients per unit of their columns, the intercept last, the variance of y about it.
+
+    `encoded` is the same of columns as the model encodes them, such as its chains have it.
+    """
+
+    prior: BayesianLinearRegression
+    encoded: Encoded
+
+    @property
+    def named(self) -> NamedColumns:
+        found = self.prior.named
+        assert found is not None  # noqa: S101 - `in_units` sees to it
+        return found
+
+    @property
+    def reading(self) -> str:
+        return self.encoded.reading
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        return self.encoded.diagnostics
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        return self.encoded.cautions
+
+    @property
+    def size(self) -> NDArray[Any] | None:
+        """Draws of n, (chains, draws); None where n is public."""
+        return getattr(self.encoded, "size", None)
+
+    @property
+    def references(self) -> dict[str, str]:
+        """Name the level that the indicators of a column are measured against."""
+        return references(self.named.design)
+
+    def own_names(self) -> tuple[str, ...]:
+        return *self.named.names, "variance"
+
+    def arrangement(self) -> tuple[Variable, ...]:
+        d = len(self.named.names)
+        variance = Variable("variance", (), np.array(d))
+        return *in_a_row("weights", ("weight", self.names[:d])), variance
+
+    def prior_sample(self, size: int, source: Source) -> Floats:
+        return np.asarray(self.prior.in_units().sample(size, source), dtype=np.float64)
+
+    def rewritten(self, theta: Floats) -> Floats:
+        """Rewrite draws of encoded columns' (w, σ²)."""
+        scale = self.named.answer.half**2
+        weights = self.named.units.weights(theta[..., :-1])
+        return np.concatenate([weights, scale * theta[..., -1:]], axis=-1)
+
+    # ── the contract ──
+    @cached_property
+    def _law(self) -> BayesianLinearRegression:
+        law = getattr(self.encoded, "law", None)
+        assert isinstance(law, BayesianLinearRegression)  # noqa: S101 - only of a reading without chains
+        return law.in_units()
+
+    @cached_property
+    def _draws(self) -> Floats | None:
+        held = self.encoded.chains()
+        return None if held is None else self.rewritten(np.asarray(held, dtype=np.float64))
+
+    def chains(self) -> Floats | None:
+        return self._draws
+
+    @property
+    def _flat(self) -> Floats | None:
+        return None if self._draws is None else self._draws.reshape(-1, self._draws.shape[-1])
+
+    def flat_mean(self) -> Floats:
+        return self._law.mean() if self._flat is None else np.asarray(self._flat.mean(axis=0))
+
+    def flat_variance(self) -> Floats:
+        return self._law.variance() if self._flat is None else np.asarray(self._flat.var(axis=0))
+
+    def flat_interval(self, level: float) -> Floats:
+        if self._flat is None:
+            return self._law.interval(level)
+        return np.asarray(np.quantile(self._flat, credible(level), axis=0).T)
+
+    def flat_sample(self, size: int, source: Source | None = None) -> Floats:
+        if self._flat is None:
+            return np.asarray(self._law.sample(size, source), dtype=np.float64)
+        return np.asarray(self._flat[generator(source).integers(len(self._flat), size=size)])
+
+    # ── predictions ──
+    def log_predictive(self, x: ArrayLike) -> Floats:
+        """Log density of the answers of encoded records (x, y), as `statistic` takes them, per unit of y."""
+        return np.asarray(self.encoded.log_predictive(x) - np.log(self.named.answer.half))
+
+    def expected_of(self, columns: Mapping[str, ArrayLike]) -> Floats:
+        """E[y] of public rows by column, numbers and levels as in the table."""
+        return self.middle(self.named.rows(columns))
+
+    def deviation_of(self, columns: Mapping[str, ArrayLike]) -> Floats:
+        """Give the standard deviation of y about `expected_of`; what is unknown of β is included."""
+        return self.deviation(self.named.rows(columns))
+
+    def middle(self, rows: Floats) -> Floats:
+        """E[y] of encoded rows, the constant last."""
+        answer = self.named.answer
+        return np.asarray(answer.centre + answer.half * (rows @ self.encoded.flat_mean()[:-1]))
+
+    def deviation(self, rows: Floats) -> Floats:
+        """√(E σ² + Var x·w) for encoded rows."""
+        theta = self.encoded.flat_sample(DRAWS, SeededSource(FIXED))
+        spread = np.einsum("ij,jk,ik->i", rows, np.atleast_2d(np.cov(theta[:, :-1].T)), rows)
+        return np.asarray(self.named.answer.half * np.sqrt(theta[:, -1].mean() + spread))
+
+
+def in_units(found: Encoded) -> Encoded | LinearPosterior:
+    """Return a reading of linear regression in units of its columns, where the model names them."""
+    prior = found.prior
+    if not isinstance(prior, BayesianLinearRegression) or prior.named is None:
+        return found
+    return LinearPosterior(prior, found)
