@@ -30,11 +30,9 @@ from sizes import TINY, sized
 from discreet.experiments.regression import data as glm_data
 from discreet.experiments.regression.methods import STYLES, calibrated, scores
 from discreet.mechanisms.registry import MECHANISMS, offered_to
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression
-from discreet.models.regression_records import Records
-from discreet.models.signed_moments import signed_moments
-from discreet.planning.regression.worlds import worlds
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature
+from discreet.models.regression_records import Records, signed_moments
+from discreet.planning.regression.prediction import worlds
 from discreet.posteriors.read import posterior
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Unreachable
 from discreet.privacy.kinds import ApproxDP

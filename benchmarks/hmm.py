@@ -24,9 +24,9 @@ from sizes import sized
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.hidden_markov.chain import CountEmissions, StateChain
-from discreet.posteriors.hidden_markov.labels import agreement
 from discreet.posteriors.hidden_markov.noisy_counts import NoisyEmissions, noisy_data
-from discreet.posteriors.hidden_markov.starts import start, tournament
+from discreet.posteriors.hidden_markov.posterior import agreement
+from discreet.posteriors.hidden_markov.run import start, tournament
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.source import SeededSource
 

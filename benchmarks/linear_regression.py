@@ -21,7 +21,7 @@ from discreet.datasets import abalone
 from discreet.mechanisms.regression.adassp import AdaSSP
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.posteriors.normal.latent_model import Observed
-from discreet.posteriors.normal.linear_regression_many_columns import read_normal
+from discreet.posteriors.normal.linear_regression_moments import read_normal
 from discreet.sampling.source import SeededSource
 from tables import NEEDED, ONE_THREAD
 

@@ -14,7 +14,7 @@ from sizes import sized
 
 from discreet.datasets import adult
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.posteriors.counts import naive_bayes as nb

@@ -19,7 +19,7 @@ from discreet.models.mixture import Mixture
 from discreet.posteriors.mixture.read import exact as exact_mixture
 from discreet.posteriors.mixture.read import fit as fit_mixture
 from discreet.posteriors.network.chain import NetworkChain
-from discreet.posteriors.network.queries import ancestral, cells_of, counts_of
+from discreet.posteriors.network.posterior import ancestral, cells_of, counts_of
 from discreet.posteriors.network.read import exact, fit, naive, noise_aware, posed, started
 from discreet.privacy.kinds import PureDP
 from discreet.sampling.agreement import effective_size as ess

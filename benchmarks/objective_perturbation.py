@@ -25,12 +25,9 @@ from sklearn.linear_model import LogisticRegression
 
 from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
 from discreet.mechanisms.regression.samplers.certified_minimum import TiltedSum, curvature, minimum
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature
 from discreet.models.regression_records import Records
-from discreet.posteriors.regression.coverage import expected
-from discreet.posteriors.regression.perturbed_fit_moments import Tilt, moments, symmetric_noise
-from discreet.posteriors.regression.standard_design import shape_at
+from discreet.posteriors.regression.coverage import Tilt, expected, moments, shape_at, symmetric_noise
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import SeededSource

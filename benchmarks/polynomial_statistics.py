@@ -15,12 +15,11 @@ from sizes import sized
 
 import discreet as dc
 from discreet.mechanisms.regression.polynomial_statistics import PolynomialStatistics
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression
-from discreet.models.signed_moments import signed_moments
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature
+from discreet.models.regression_records import signed_moments
 from discreet.posteriors.regression.noisy_moments import reading
 from discreet.sampling.source import SeededSource
-from discreet.statistics.design import bind_design
+from discreet.statistics.records import bind_design
 from discreet.statistics.signed_moments import signed
 from discreet.tables.schema import Bounded, Label
 from discreet.tables.table import Table

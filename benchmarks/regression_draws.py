@@ -22,8 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from discreet.experiments.regression.data import census
 from discreet.mechanisms.regression.draws import DiffusedRegression, TunedRegression, simulate
 from discreet.mechanisms.regression.samplers.sampler import LastIterate
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature
 from discreet.models.regression_records import Records
 from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import SeededSource

@@ -27,12 +27,10 @@ from discreet.experiments.regression.data import census
 from discreet.mechanisms.regression.draws import TunedRegression
 from discreet.mechanisms.regression.samplers import proximal as regression_proximal
 from discreet.mechanisms.regression.samplers import rejection as regression_rejection
-from discreet.mechanisms.regression.samplers.potential import Potential
-from discreet.mechanisms.regression.samplers.radial_envelope import growth as curvature
-from discreet.mechanisms.regression.samplers.radial_envelope import lengths, metric
-from discreet.mechanisms.regression.samplers.tilted_potential import Tilted
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.mechanisms.regression.samplers.potential import Potential, Tilted
+from discreet.mechanisms.regression.samplers.radial import growth as curvature
+from discreet.mechanisms.regression.samplers.radial import lengths, metric
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature
 from discreet.models.regression_records import Records
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.kinds import ApproxDP

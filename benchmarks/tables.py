@@ -19,7 +19,7 @@ import numpy as np
 from sizes import sized
 
 import discreet as dc
-from discreet.statistics.counts import counts
+from discreet.statistics.cells import counts
 from discreet.tables.schema import Binary, Bounded, Categories, Label
 from discreet.tables.table import Table
 

@@ -13,7 +13,7 @@ PURE = (  # the released values and their folders, and nothing that draws
     "discreet.mechanisms.regression",
     "discreet.mechanisms.statistics",
     "discreet.mechanisms.statistics.noisy_statistic",
-    "discreet.mechanisms.statistics.noisy_tables",
+    "discreet.mechanisms.statistics.noisy_statistic",
     "discreet.mechanisms.regression.noisy_moments",
     "discreet.mechanisms.regression.perturbed_fit",
 )
@@ -21,7 +21,7 @@ RIGHT = [
     "discreet.release.release",
     "discreet.release.certificate",
     "discreet.posteriors.inference_data",
-    "discreet.posteriors.named_parameters",
+    "discreet.posteriors.labels",
 ]
 
 
@@ -42,7 +42,7 @@ def test_post_processing_loads_neither_data_nor_budget_nor_mechanisms(module):
 
 
 def test_the_probe_sees_what_the_walk_loads():
-    assert {"discreet.tables.errors", "discreet.statistics"} <= loaded_by("discreet.privatise")
+    assert {"discreet.tables.table", "discreet.statistics"} <= loaded_by("discreet.privatise")
 
 
 def test_arviz_is_named_in_one_module():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet import progress
+from discreet import shown
 
 
 class Terminal(io.StringIO):
@@ -20,31 +20,31 @@ def terminal(monkeypatch, patience=2.0):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr(progress, "PATIENCE", patience)
+    monkeypatch.setattr(shown, "PATIENCE", patience)
     return sys.stderr.getvalue
 
 
 def test_nothing_is_written_where_there_is_no_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
-    assert list(progress.steps([1, 2], "weighing")) == [1, 2]
+    monkeypatch.setattr(shown, "PATIENCE", -1.0)
+    assert list(shown.steps([1, 2], "weighing")) == [1, 2]
     assert capsys.readouterr().err == ""
 
 
 def test_nothing_is_written_before_its_patience_ends(monkeypatch):
     said = terminal(monkeypatch)
-    assert list(progress.steps([1, 2], "weighing")) == [1, 2]
+    assert list(shown.steps([1, 2], "weighing")) == [1, 2]
     assert said() == ""
 
 
 def test_the_bar_is_written_after_that(monkeypatch):
     said = terminal(monkeypatch, -1.0)
-    assert list(progress.steps(iter([1, 2]), "weighing", 2)) == [1, 2]
+    assert list(shown.steps(iter([1, 2]), "weighing", 2)) == [1, 2]
     assert "weighing" in said()
 
 
 def test_the_bar_is_written_while_the_first_piece_is_under_way(monkeypatch):
     said = terminal(monkeypatch, 0.05)
-    with progress.bar("waiting"):
+    with shown.bar("waiting"):
         end = time.monotonic() + 10
         while "waiting" not in said() and time.monotonic() < end:
             time.sleep(0.02)
@@ -55,7 +55,7 @@ def test_the_bar_is_written_while_the_first_piece_is_under_way(monkeypatch):
 def test_the_bar_can_be_left_out(monkeypatch, quiet):
     said = terminal(monkeypatch, -1.0)
     monkeypatch.setenv("NO_COLOR", quiet.get("NO_COLOR", ""))
-    with progress.bar("weighing", 2, show=quiet.get("show", True)) as advance:
+    with shown.bar("weighing", 2, show=quiet.get("show", True)) as advance:
         advance()
         advance(1, lambda: "never asked for")
     assert said() == ""
@@ -65,8 +65,8 @@ def test_labels_are_worked_out_when_they_are_seen(monkeypatch):
     asked = []
     for patience in (2.0, -1.0):
         said = terminal(monkeypatch, patience)
-        monkeypatch.setattr(progress, "BETWEEN_LABELS", -1.0)
-        with progress.bar("weighing", 1) as advance:
+        monkeypatch.setattr(shown, "BETWEEN_LABELS", -1.0)
+        with shown.bar("weighing", 1) as advance:
             advance(label=lambda: asked.append(1) or "half way")
         assert ("half way" in said()) == bool(asked) == (patience < 0)
 
@@ -79,12 +79,12 @@ def test_an_interrupt_passes_and_the_bar_is_gone(monkeypatch, patience):
         yield 1
         raise KeyboardInterrupt
 
-    seen = progress.steps(pieces(), "work", 2)
+    seen = shown.steps(pieces(), "work", 2)
     assert next(seen) == 1
     with pytest.raises(KeyboardInterrupt):
         next(seen)
 
 
 def test_no_other_file_draws_a_bar():
-    drawing = [p for p in Path(progress.__file__).parent.rglob("*.py") if "rich.progress" in p.read_text()]
-    assert drawing == [Path(progress.__file__)]
+    drawing = [p for p in Path(shown.__file__).parent.rglob("*.py") if "rich.progress" in p.read_text()]
+    assert drawing == [Path(shown.__file__)]

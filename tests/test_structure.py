@@ -71,7 +71,7 @@ LAYERS["cli"] = {
     *("privatise", "place", "shown"),
 }
 # what any layer may import
-EVERYWHERE = {"compiled", "lazy", "numerics", "catalogue", "progress"}
+EVERYWHERE = {"compiled", "lazy", "numerics", "catalogue", "shown"}
 # Left of the release: where private rows are read and budgets are spent.
 PRIVATE_SIDE = {"tables", "statistics", "ledger", "line", "privatise", "learn"}
 PUBLIC_SIDE = ["release", "posteriors", "report", "planning"]

@@ -7,10 +7,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self, final
 
-from discreet.mechanisms.posterior.by_model import by_model
 from discreet.mechanisms.posterior.draw import (
     DOMINANCE,
     PosteriorDraw,
+    by_model,
     fraction_of_one,
     largest_knob,
     verified,

@@ -20,10 +20,9 @@ _HOME = {
     "privacy.kinds": "PureDP ApproxDP RenyiDP ZeroCDP GaussianDP BoundedRange MixedRange",
     "privacy.accounting.composition": "compose parallel",
     "privacy.accounting.filters": "Filter Overspent",
-    "tables.table": "Table",
+    "tables.table": "Table TableError MissingExtra",
     "tables.schema": "Schema Binary Categories Bounded Count Label",
     "tables.derived.columns": "col constant",
-    "tables.errors": "TableError MissingExtra",
     "ledger": "Ledger",
     "release.receipt": "LedgerError LedgerUnavailableError TamperedError",
     "release.folder": "BrokenRelease",
@@ -31,8 +30,8 @@ _HOME = {
     "line.after_charge": "ChargeKept",
     "line.charge": "Interrupted",
     "mcmc.running.fingerprint": "CheckpointError",
-    "posteriors.draws": "OnlyDraws",
-    "posteriors.answers": "Disagreement",
+    "posteriors.read": "OnlyDraws",
+    "posteriors.tables": "Disagreement",
     "posteriors.posterior": "Posterior",
     "release.release": "Release",
     "line.tiers": "privatise_tiers",
@@ -40,20 +39,20 @@ _HOME = {
     "planning": "plan predict epsilon_for n_for public_records_for split",
     "mechanisms.public_data": "public_records_needed",
     "mechanisms.registry": "DirectPosterior DiffusedPosterior ConcentratedPosterior OnePosteriorSample "
-    "NoisyStatistics NoisyCounts StatisticalQuery Laplace Gaussian DiscreteLaplace DiscreteGaussian "
-    "RandomizedResponse "
-    "KaryRandomizedResponse Exponential ContinuousExponential PermuteAndFlip ReportNoisyMax "
-    "SmoothSensitivityMedian ProposeTestRelease SampleAndAggregate "
-    "TwoProfileBit OneBitCluster SmoothOneBit SmoothCategorical "
-    "ObjectivePerturbation PolynomialStatistics TunedRegression DiffusedRegression ConcentratedRegression "
-    "DirectRegression OneRegressionSample AdaSSP",
+    "NoisyStatistics NoisyCounts StatisticalQuery Laplace Gaussian DiscreteLaplace "
+    "DiscreteGaussian RandomizedResponse KaryRandomizedResponse Exponential "
+    "ContinuousExponential PermuteAndFlip ReportNoisyMax SmoothSensitivityMedian "
+    "ProposeTestRelease SampleAndAggregate TwoProfileBit OneBitCluster SmoothOneBit "
+    "SmoothCategorical ObjectivePerturbation PolynomialStatistics TunedRegression "
+    "DiffusedRegression ConcentratedRegression DirectRegression OneRegressionSample "
+    "AdaSSP",
     "models.margin_losses": "Logistic ClippedPoisson DeclaredLoss",
     "privacy.profile_graph": "ProfileGraph",
     "sampling.source": "SystemSource SeededSource",
-    "models.design": "Feature",
+    "models.generalized_linear": "Feature",
     "models.regression_records": "Records",
     "release.certificate": "certificate_text",
-    "statistics.counts": "counts",
+    "statistics.cells": "counts",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
 for _row in ROWS.values():  # every model is a public name

@@ -69,8 +69,8 @@ from discreet.mechanisms.sensitivity.smooth_sensitivity import (
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts as NoisyCounts
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics as NoisyStatistics
 from discreet.models.bayes_net import BayesianNetwork as BayesianNetwork
-from discreet.models.design import Feature as Feature
 from discreet.models.generalized_linear import BayesianLogisticRegression as BayesianLogisticRegression
+from discreet.models.generalized_linear import Feature as Feature
 from discreet.models.generalized_linear import GeneralizedLinear as GeneralizedLinear
 from discreet.models.hidden_markov import HiddenMarkov as HiddenMarkov
 from discreet.models.margin_losses import ClippedPoisson as ClippedPoisson
@@ -85,9 +85,9 @@ from discreet.planning import plan as plan
 from discreet.planning import predict as predict
 from discreet.planning import public_records_for as public_records_for
 from discreet.planning import split as split
-from discreet.posteriors.answers import Disagreement as Disagreement
-from discreet.posteriors.draws import OnlyDraws as OnlyDraws
 from discreet.posteriors.posterior import Posterior as Posterior
+from discreet.posteriors.read import OnlyDraws as OnlyDraws
+from discreet.posteriors.tables import Disagreement as Disagreement
 from discreet.privacy.accounting.composition import compose as compose
 from discreet.privacy.accounting.composition import parallel as parallel
 from discreet.privacy.accounting.filters import Filter as Filter
@@ -117,17 +117,17 @@ from discreet.release.receipt import TamperedError as TamperedError
 from discreet.release.release import Release as Release
 from discreet.sampling.source import SeededSource as SeededSource
 from discreet.sampling.source import SystemSource as SystemSource
-from discreet.statistics.counts import counts as counts
+from discreet.statistics.cells import counts as counts
 from discreet.tables.derived.columns import col as col
 from discreet.tables.derived.columns import constant as constant
-from discreet.tables.errors import MissingExtra as MissingExtra
-from discreet.tables.errors import TableError as TableError
 from discreet.tables.schema import Binary as Binary
 from discreet.tables.schema import Bounded as Bounded
 from discreet.tables.schema import Categories as Categories
 from discreet.tables.schema import Count as Count
 from discreet.tables.schema import Label as Label
 from discreet.tables.schema import Schema as Schema
+from discreet.tables.table import MissingExtra as MissingExtra
 from discreet.tables.table import Table as Table
+from discreet.tables.table import TableError as TableError
 
 __version__: str

@@ -67,7 +67,7 @@ class ModelRow:
     planner: str
     report: Mapping[str, str]  # part of the page → function of a release
     parameters: tuple[str, ...] = ("theta",)  # of a family: the names of the parts of θ
-    parts: str = "posteriors.named_parameters:whole"  # takes θ apart into them
+    parts: str = "posteriors.labels:whole"  # takes θ apart into them
     binder: str = ""  # tells the model what the schema says of its columns
     record_law: str = ""  # of one clipped record, where log_likelihood on the lattice does not say it
     plan_size: str = "planning.simulated_data:few"  # how many data sets a plan imagines, of a model
@@ -123,7 +123,7 @@ def _family(name: str, model: str, **own: Any) -> ModelRow:  # noqa: ANN401 - fi
         one = {
             "reader": "posteriors.scalar.read:read",
             "plan_size": "planning.simulated_data:many",
-            "plan_reading": "planning.noise_aware:tabulated",
+            "plan_reading": "planning.prediction:tabulated",
         }
         own = {**one, **own}
     reader = {"noisy_statistics": own.pop("reader")}
@@ -132,7 +132,7 @@ def _family(name: str, model: str, **own: Any) -> ModelRow:  # noqa: ANN401 - fi
         "subject": f"report.subject:{own.pop('subject', 'unnamed')}",
         "predictive": f"report.predictive:{own.pop('predictive')}",
     }
-    statistic = {"statistic": own.pop("statistic", "statistics.totals:total")}
+    statistic = {"statistic": own.pop("statistic", "statistics.sums:total")}
     return ModelRow(
         name,
         FAMILY,
@@ -175,7 +175,7 @@ def _regression(name: str, model: str, **own: Any) -> ModelRow:  # noqa: ANN401
         },
         planner="planning.regression.plan:plan_regression",
         report={"findings": "report.coefficients:CoefficientFindings"},
-        binder="statistics.design:bind_design",
+        binder="statistics.records:bind_design",
         **own,
     )
 
@@ -254,7 +254,7 @@ _ROWS = (
             ),
             Example({"alpha": [0.5, 3]}, _one("categories", levels=[0, 1], unknown=0), _each(0, 1, 1)),
         ),
-        statistic="statistics.counts:code_counts",
+        statistic="statistics.cells:code_counts",
         reader="posteriors.counts.dirichlet:read",
         plan_size="planning.simulated_data:by_categories",
         parameters=("p",),
@@ -273,7 +273,7 @@ _ROWS = (
                 ((3, 0, 0), (1, 1, 1), (0, 2, 1)),
             ),
         ),
-        statistic="statistics.totals:item_counts",
+        statistic="statistics.sums:item_counts",
         reader="posteriors.counts.dirichlet:read",
         plan_size="planning.simulated_data:by_categories",
         parameters=("p",),
@@ -342,10 +342,10 @@ _ROWS = (
                 _each(-4, 6, 1.5, 0.25),
             ),
         ),
-        statistic="statistics.totals:two_totals",
+        statistic="statistics.sums:two_totals",
         reader="posteriors.normal.read:read",
         parameters=("mean", "variance"),
-        parts="posteriors.named_parameters:mean_and_variance",
+        parts="posteriors.labels:mean_and_variance",
         simulator="planning.records:spread_measurements",
         subject="mean_and_variance",
         predictive="student_density",
@@ -365,7 +365,7 @@ _ROWS = (
         statistic="statistics.moments:first_and_second",
         reader="posteriors.normal.read:read",
         parameters=("mean", "covariance"),
-        parts="posteriors.named_parameters:mean_and_covariance",
+        parts="posteriors.labels:mean_and_covariance",
         simulator="planning.records:vectors",
         subject="means_and_covariances",
         predictive="each_column",
@@ -383,12 +383,12 @@ _ROWS = (
             ),
         ),
         statistic="statistics.moments:second",
-        binder="statistics.design:bind_line",
+        binder="statistics.records:bind_line",
         reader="posteriors.normal.linear_regression:read",
         plan_size="planning.simulated_data:by_weights",
-        plan_reading="planning.noise_aware:one_by_one",
+        plan_reading="planning.prediction:one_by_one",
         parameters=("weights", "variance"),
-        parts="posteriors.named_parameters:weights_and_variance",
+        parts="posteriors.labels:weights_and_variance",
         simulator="planning.records:responses",
         subject="weights",
         predictive="given_features",
@@ -441,11 +441,11 @@ _ROWS = (
     _counts(
         "hidden_markov",
         "models.hidden_markov:HiddenMarkov",
-        "posteriors.hidden_markov.read:read",
+        "posteriors.hidden_markov.fit:read",
         {
             "title": "report.cells:states_title",
-            "tables": "report.states:emissions",
-            "first": "report.states:states",
+            "tables": "report.cells:emissions",
+            "first": "report.cells:states",
         },
         examples=(
             Example(

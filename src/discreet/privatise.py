@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.line.after_charge import ChargeKept, release_once, released_by
-from discreet.line.calibrate import calibrate, promise_for_unit
+from discreet.line.after_charge import ChargeKept, one_release, release_once, released_by
+from discreet.line.calibrate import calibrate, promise_for_unit, release_facts
 from discreet.line.charge import Book, Interrupted, opened, pay
 from discreet.line.choose import mechanism_class, mechanism_names
-from discreet.line.facts import release_facts
-from discreet.line.forms import one_release
 from discreet.mechanisms.mechanism import Option
 from discreet.models.model import Model
 from discreet.privacy.arithmetic.ball import Exact

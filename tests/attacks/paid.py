@@ -19,7 +19,7 @@ import discreet as dc
 from discreet import report
 from discreet.ledger import Ledger
 from discreet.release.json import canonical, release_to_json
-from discreet.statistics.exact_value import PrivateValue
+from discreet.statistics.bounded_statistic import PrivateValue
 from discreet.tables.schema import Binary, Schema
 
 PRICE = Fraction(1, 1000)

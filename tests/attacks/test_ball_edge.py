@@ -15,9 +15,8 @@ from discreet.experiments.regression.data import ANSWERS
 from discreet.families.records import Ball
 from discreet.learn import LinearRegression, LogisticRegression
 from discreet.mechanisms.sgd.losses import clipped, logistic_loss
-from discreet.models.design import Feature
-from discreet.models.regression_records import rows_of
-from discreet.models.signed_moments import moment_ball, signed_moments
+from discreet.models.generalized_linear import Feature
+from discreet.models.regression_records import moment_ball, rows_of, signed_moments
 from discreet.statistics import bounded
 from discreet.statistics.kernel import to_ball
 from discreet.tables.table import Table

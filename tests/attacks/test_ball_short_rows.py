@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.families.records import Ball
-from discreet.models.design import Feature
-from discreet.models.regression_records import rows_of
-from discreet.models.signed_moments import moment_ball, signed_moments
+from discreet.models.generalized_linear import Feature
+from discreet.models.regression_records import moment_ball, rows_of, signed_moments
 from discreet.posteriors.normal.algebra_kernel import to_ball as one_to_ball
 from discreet.statistics import bounded
 from discreet.statistics.kernel import to_ball

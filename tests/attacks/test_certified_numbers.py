@@ -12,10 +12,10 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from discreet.privacy.accounting.composition import compose
-from discreet.privacy.amplification.sampled_law import sampled_laws
 from discreet.privacy.amplification.subsampling import (
     SampledGaussianCurve,
     SampledGaussianProfile,
+    sampled_laws,
     subsampled_gaussian,
 )
 from discreet.privacy.guarantee import ADD_REMOVE

@@ -19,8 +19,8 @@ from discreet.mcmc.proposals import SimplexWalk
 from discreet.mcmc.target import SimplexTarget
 from discreet.mechanisms.regression import objective_perturbation
 from discreet.mechanisms.regression.samplers import certified_minimum
-from discreet.models.design import Feature
-from discreet.models.regression_values import VALUES
+from discreet.models.generalized_linear import Feature
+from discreet.models.regression_records import VALUES
 from discreet.sampling.source import SeededSource
 
 START = datetime(2031, 5, 4, 3, 2, 1, 987654, tzinfo=UTC)

@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 from scipy.special import gammaln
 
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
 from discreet.posteriors.mixture import read as mixture

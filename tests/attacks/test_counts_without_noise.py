@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.mixture import Mixture

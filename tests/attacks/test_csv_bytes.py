@@ -8,12 +8,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.statistics.counts import counts
-from discreet.tables.errors import TableError
+from discreet.statistics.cells import counts
 from discreet.tables.opening.csv_file import CsvFile
 from discreet.tables.opening.csv_kernel import LONGEST
 from discreet.tables.schema import Binary, Bounded, Categories
-from discreet.tables.table import Table
+from discreet.tables.table import Table, TableError
 
 SCHEMA = {
     "smoker": Binary(true="yes"),

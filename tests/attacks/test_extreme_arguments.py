@@ -13,14 +13,13 @@ from discreet.ledger.amounts import FULL, Tariff
 from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate
 from discreet.privacy.accounting.composition import compose, parallel, repeat
 from discreet.privacy.accounting.filters import filter_for
-from discreet.privacy.amplification.random_scan import secret_scan
+from discreet.privacy.amplification.mixing import secret_scan
 from discreet.privacy.amplification.subsampling import subsampled
 from discreet.privacy.group_privacy import per_draw, per_row
 from discreet.privacy.guarantee import NotProved
 from discreet.privacy.json import from_json, to_json
 from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privacy.odds import loss_bound, sure_after
-from discreet.privacy.words import in_words
+from discreet.privacy.words import in_words, loss_bound, sure_after
 from discreet.sampling.source import SeededSource
 
 DIGITS = 900  # of the oracle: enough for 1 − 10^-400 and for e^ε(…) − … at ε near 1000

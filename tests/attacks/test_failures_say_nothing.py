@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.learn import LinearRegression, LogisticRegression
-from discreet.learn.one_vs_rest import answers
+from discreet.learn.regression import answers
 from discreet.ledger import Ledger, LedgerError
 from discreet.line import chains
 from discreet.line.after_charge import Withheld
@@ -26,7 +26,7 @@ from discreet.mechanisms.local.profile_categorical import SmoothCategorical
 from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.mechanisms.statistics.tiered_statistics import TieredStatistics
-from discreet.tables.errors import TableError, blindly, guarded
+from discreet.tables.table import TableError, blindly, guarded
 
 CANARY = "canary-48213"
 FRAME = pd.DataFrame({"smoker": [True, False, False] * 40, "ward": ["A", "B", "A"] * 40})

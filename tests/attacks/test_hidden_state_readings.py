@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.special import betaln, gammaln, log_ndtr
 
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.hidden_markov.fit import fit
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE

@@ -14,7 +14,7 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import ks_2samp, kstest
 
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
 from discreet.posteriors.mixture import read as mixture

@@ -5,13 +5,11 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.generalized_linear import Feature, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson
 from discreet.models.regression_records import Records
-from discreet.posteriors.regression.coverage import expected
+from discreet.posteriors.regression.coverage import Tilt, expected
 from discreet.posteriors.regression.perturbed_fit import reading
-from discreet.posteriors.regression.perturbed_fit_moments import Tilt
 from discreet.sampling.source import SeededSource
 
 N = 500

@@ -14,8 +14,8 @@ from discreet import place
 from discreet.cli import app
 from discreet.ledger import Ledger, LedgerError, LedgerUnavailableError, TamperedError
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError
+from discreet.privacy.guarantee import Relation
 from discreet.privacy.kinds import ApproxDP, PureDP
-from discreet.privacy.relation import Relation
 from discreet.release.receipt import canonical, written
 
 

@@ -7,7 +7,7 @@ import pytest
 import discreet as dc
 from discreet.families.registry import EXAMPLES
 from discreet.models.margin_losses import DeclaredLoss
-from discreet.statistics.ranges import refuse_narrow
+from discreet.statistics.bounded_statistic import refuse_narrow
 
 N = 50
 RNG = np.random.default_rng(4)

@@ -13,11 +13,10 @@ from pyarrow import parquet as pq
 
 import discreet as dc
 from discreet.statistics.bounded_statistic import bounded
-from discreet.statistics.counts import counts
+from discreet.statistics.cells import counts
 from discreet.tables.derived.columns import col
-from discreet.tables.errors import TableError
 from discreet.tables.schema import Binary, Bounded, Categories, Count
-from discreet.tables.table import Table
+from discreet.tables.table import Table, TableError
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The copy keyword is deprecated"),
@@ -343,7 +342,7 @@ def test_postgres(postgres_url):
 def test_one_long_observation_takes_no_room_of_others():
     """A column of 10^5 rows and one text of 10^6 letters was an array of 4·10^11 bytes."""
     from discreet.line.local import _places
-    from discreet.tables.opening.observations import column_reader
+    from discreet.tables.opening.sources import column_reader
 
     frame = pa.table({"level": [*["low"] * 99_999, HUGE], "role": ["a\0"] * 50_000 + ["a"] * 50_000})
     found = column_reader(frame, ("level", "role"))()

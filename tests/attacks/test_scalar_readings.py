@@ -426,7 +426,7 @@ def test_many_sizes_under_one_integral_are_the_sum_of_each(kind):
 
 
 def test_a_law_that_is_none_is_an_error():
-    from discreet.posteriors.scalar import table as noise_aware_table
+    from discreet.posteriors.scalar import batch as noise_aware_table
     from discreet.posteriors.scalar.record_law import Trial
 
     class Leaking(Trial):

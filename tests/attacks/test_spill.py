@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from discreet.tables import spill
+from discreet.tables import engine
 from discreet.tables.opening.sources import open_source
 from discreet.tables.schema import Schema
 from discreet.tables.table import Table
@@ -37,7 +37,7 @@ def temporary(home, monkeypatch):
     (home / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(home / "tmp"))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setattr(spill, "_mine", {})
+    monkeypatch.setattr(engine, "_mine", {})
     yield home / "tmp"
     tempfile.tempdir = None
 
@@ -68,21 +68,21 @@ def test_spilled_rows_are_private_and_gone_at_the_next_start(home, bare, tempora
 
 def test_only_folders_of_the_dead_are_swept(temporary):
     """Those of the living, links and other people's things stay."""
-    living = spill.Spill()
+    living = engine.Spill()
     (living.path / "rows").write_text("mine")
     (temporary / "elsewhere").mkdir()
-    (temporary / f"{spill.PREFIX}link").symlink_to("elsewhere")
-    (temporary / f"{spill.PREFIX}file").write_text("mine")
-    dead = temporary / f"{spill.PREFIX}dead"
+    (temporary / f"{engine.PREFIX}link").symlink_to("elsewhere")
+    (temporary / f"{engine.PREFIX}file").write_text("mine")
+    dead = temporary / f"{engine.PREFIX}dead"
     dead.mkdir()
-    script = "from discreet.tables.spill import sweep; sweep()"
+    script = "from discreet.tables.engine import sweep; sweep()"
     subprocess.run([sys.executable, "-c", script], env={**os.environ}, check=True)  # noqa: S603
     assert not dead.exists()
     assert (living.path / "rows").read_text() == "mine"
     assert {p.name for p in temporary.iterdir()} >= {
         "elsewhere",
-        f"{spill.PREFIX}link",
-        f"{spill.PREFIX}file",
+        f"{engine.PREFIX}link",
+        f"{engine.PREFIX}file",
     }
     path = living.path
     del living
@@ -96,7 +96,7 @@ def test_a_database_file_is_opened_by_several_tables(tmp_path):
     sources = [open_source(tmp_path / "rows.duckdb", "t", {"x": "int64"}) for _ in range(2)]
     folders = {_setting(source) for source in sources}
     assert len(folders) == 1
-    assert Path(folders.pop()).parent == spill._mine[os.getpid()].path
+    assert Path(folders.pop()).parent == engine._mine[os.getpid()].path
 
 
 def _setting(source):
@@ -106,6 +106,6 @@ def _setting(source):
 
 def test_a_forked_child_deletes_nothing_of_its_parent(temporary):
     open_source({"x": [1, 2]}, None, {"x": "int64"})
-    mine = spill._mine[os.getpid()].path
-    spill._gone(mine, None, owner=os.getpid() + 1)  # as a child's copy of our objects ends
+    mine = engine._mine[os.getpid()].path
+    engine._gone(mine, None, owner=os.getpid() + 1)  # as a child's copy of our objects ends
     assert mine.exists()

@@ -11,15 +11,15 @@ import warnings
 import numpy as np
 import pytest
 
-from discreet.cli.printed.cautions import cautions as told
+from discreet.cli.printed.release import cautions as told
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.models.mixture import Mixture
-from discreet.posteriors.cautions import cautions, judged, misfit
 from discreet.posteriors.mixture import read as mixture
 from discreet.posteriors.mixture.posterior import MixturePosterior
+from discreet.posteriors.noise_law import cautions, judged, misfit
 from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.linear_regression import Design
 from discreet.posteriors.posterior import Diagnostics

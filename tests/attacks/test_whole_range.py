@@ -18,9 +18,8 @@ from discreet.families.normal_mean import NormalMean
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.posteriors.scalar.coordinate import parameter
 from discreet.posteriors.scalar.likelihood import Likelihood
-from discreet.posteriors.scalar.read import read
+from discreet.posteriors.scalar.read import matched, read
 from discreet.posteriors.scalar.record_law import record_law
-from discreet.posteriors.scalar.search import matched
 
 from .conftest import beside
 

@@ -9,7 +9,7 @@ from discreet.audit.case import LEVEL, empirical, profile_excess, renyi_excess
 from discreet.audit.cases.median import lower_median, reach
 from discreet.audit.cases.posterior import DRAWS, FAMILIES, HALF, N
 from discreet.audit.registry import CASES
-from discreet.audit.twins.float import gamma_reaches, laplace_reaches
+from discreet.audit.twins.noise import gamma_reaches, laplace_reaches
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.mcmc.registry import KERNELS
 from discreet.mechanisms.noise.laplace import Laplace

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from discreet.audit.case import LEVEL, RUNS, Case, empirical, lower_probability, upper_probability
 from discreet.audit.exact_profiles import shifted_laplace
-from discreet.audit.report import find, format_table, run
+from discreet.audit.registry import find, format_table, run
 from discreet.mechanisms.noise.laplace import Laplace
 from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource

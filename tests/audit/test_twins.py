@@ -9,7 +9,7 @@ import pytest
 
 from discreet.audit.case import RUNS, empirical, profile_excess
 from discreet.audit.cases.median import local_sensitivity
-from discreet.audit.twins.float import float_laplace, gamma_reaches, laplace_reaches
+from discreet.audit.twins.noise import float_laplace, gamma_reaches, laplace_reaches
 from discreet.audit.twins.registry import TWINS
 from discreet.mcmc.registry import KERNELS
 from discreet.mechanisms.registry import MECHANISMS

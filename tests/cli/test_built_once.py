@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.line import forms
+from discreet.line import after_charge
 from discreet.release import json as release_json
 from discreet.release import release as release_module
 from discreet.release.certificate import certificate
@@ -31,7 +31,7 @@ def counted(monkeypatch):
 
         return call
 
-    assert release_module, forms  # loaded, hence watched
+    assert release_module, after_charge  # loaded, hence watched
     for function in WATCHED:
         watched = counting(function)
         for name, module in list(sys.modules.items()):

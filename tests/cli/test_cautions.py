@@ -4,8 +4,8 @@ from types import SimpleNamespace as Posterior
 
 import pytest
 
-from discreet.cli.printed.cautions import cautions, read_as
 from discreet.cli.printed.errors import reworded
+from discreet.cli.printed.release import cautions, read_as
 
 
 def _release(reading="noise_aware", modes=(), **said):

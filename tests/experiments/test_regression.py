@@ -11,8 +11,7 @@ from scipy.stats import kstest
 from discreet.experiments.registry import find
 from discreet.experiments.regression import data as glm_data
 from discreet.experiments.regression import figures as glm
-from discreet.experiments.regression.chain import within
-from discreet.experiments.regression.methods import STYLES, bottom, round_above, tempered
+from discreet.experiments.regression.methods import STYLES, bottom, round_above, tempered, within
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.models.margin_losses import Logistic
 from discreet.models.regression_records import Records

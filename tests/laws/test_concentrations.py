@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.families import DirichletCategorical
-from discreet.families.laws.concentrations import add_weighted
+from discreet.families.laws.dirichlet import add_weighted
 from discreet.privacy.guarantee import SUBSTITUTE
 
 entry = st.one_of(st.floats(2**-40, 2**60), st.floats(1e-300, 1e300), st.integers(1, 2**53).map(float))

@@ -20,11 +20,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dc
 from discreet.learn import LinearRegression, LogisticRegression
-from discreet.learn.one_vs_rest import answers, probabilities, shares
-from discreet.mechanisms.calibration import gaussian_share
+from discreet.learn.regression import answers, probabilities, shares
+from discreet.mechanisms.mechanism import gaussian_share
 from discreet.mechanisms.registry import offered_to
 from discreet.mechanisms.regression.samplers.sampler import SAMPLERS
-from discreet.models.regression_values import VALUES
+from discreet.models.regression_records import VALUES
 from discreet.privacy.accounting.composition import compose
 from discreet.privatise import ChargeKept
 

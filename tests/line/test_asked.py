@@ -8,7 +8,7 @@ import discreet as dc
 from discreet.ledger import Ledger
 from discreet.line.tiers import privatise_tiers
 from discreet.privacy.asked import promise, promises
-from discreet.privacy.odds import delta_caution
+from discreet.privacy.words import delta_caution
 from discreet.privatise import privatise
 
 MODEL = dc.BetaBernoulli(alpha=1, beta=1)

@@ -23,7 +23,7 @@ from discreet.privacy.kinds import ApproxDP, PureDP, ZeroCDP
 from discreet.privatise import ChargeKept
 from discreet.release.receipt import LedgerError
 from discreet.sampling.source import SeededSource
-from discreet.statistics.counts import BoundedCounts
+from discreet.statistics.cells import BoundedCounts
 from discreet.tables.schema import Binary, Categories
 from discreet.tables.table import Table
 

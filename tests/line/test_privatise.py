@@ -14,8 +14,7 @@ from discreet.families import BetaBernoulli, DirichletCategorical
 from discreet.ledger import Ledger, LedgerError
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
-from discreet.posteriors.drawn import DrawnPosterior
-from discreet.posteriors.draws import OnlyDraws
+from discreet.posteriors.read import DrawnPosterior, OnlyDraws
 from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.guarantee import ADD_REMOVE, MixedRelations, NotProved, Unreachable
 from discreet.privacy.json import from_json

@@ -10,14 +10,14 @@ from discreet.audit.registry import CASES
 from discreet.families.normal_mean import NormalMean
 from discreet.ledger import Ledger
 from discreet.line.choose import mechanism_names
-from discreet.mechanisms.calibration import shared
+from discreet.mechanisms.mechanism import shared
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior
 from discreet.mechanisms.registry import MECHANISMS, offered_to
 from discreet.mechanisms.regression.draws import DiffusedRegression
 from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
 from discreet.planning import split
-from discreet.posteriors.draws import OnlyDraws
+from discreet.posteriors.read import OnlyDraws
 from discreet.privacy.accounting.composition import compose
 from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.group_privacy import per_draw, per_row

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.privacy.amplification.near_exact_sampler import approximate
-from discreet.privacy.amplification.random_scan import secret_scan, visible_scan
+from discreet.privacy.amplification.mixing import approximate, secret_scan, visible_scan
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved
 from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP
 

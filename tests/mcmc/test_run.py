@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet import progress
+from discreet import shown
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker, accepted
@@ -485,7 +485,7 @@ def test_the_bar_appears_on_a_terminal_after_its_patience(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     run(plan, COUNTS, source=SeededSource(1))
     assert capsys.readouterr().err == ""  # over before two seconds have passed
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
-    monkeypatch.setattr(progress, "BETWEEN_LABELS", -1.0)
+    monkeypatch.setattr(shown, "PATIENCE", -1.0)
+    monkeypatch.setattr(shown, "BETWEEN_LABELS", -1.0)
     run(plan, COUNTS, source=SeededSource(1))
     assert "barker: R̂" in capsys.readouterr().err

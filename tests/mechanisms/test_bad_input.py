@@ -12,10 +12,10 @@ from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
 from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.local.kary_randomised_response import KaryRandomizedResponse
 from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.mechanism import preprocess
 from discreet.mechanisms.noise.clipped_mean import ClippedMean
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian, classic_sigma
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
-from discreet.mechanisms.preprocess import preprocess
 from discreet.mechanisms.sensitivity.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate
 from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian

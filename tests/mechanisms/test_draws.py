@@ -16,8 +16,7 @@ from discreet.mechanisms.local.kary_randomised_response import KaryRandomizedRes
 from discreet.mechanisms.local.randomised_response import RandomizedResponse
 from discreet.mechanisms.noise.clipped_mean import ClippedMean
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
-from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace
-from discreet.mechanisms.noise.laplace_integers import laplace_cells
+from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace, laplace_cells
 from discreet.mechanisms.sensitivity.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.sensitivity.sample_and_aggregate import SampleAndAggregate, partition
 from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian
@@ -122,7 +121,7 @@ def test_laplace_cells_round_the_ideal_draw(scale):
 
 def test_refinement_has_the_same_law(monkeypatch):
     """With a first look as coarse as the noise itself, nearly every draw goes through the digits."""
-    monkeypatch.setattr("discreet.mechanisms.noise.laplace_integers.FIRST_DIGITS", -60)
+    monkeypatch.setattr("discreet.mechanisms.noise.laplace.FIRST_DIGITS", -60)
     draws = np.array(laplace_cells(SeededSource(13), [Fraction(0)] * 3000, Fraction(8)), dtype=np.float64)
     law = np.diff(laplace(0, 8).cdf(np.arange(-100, 101) - 0.5))
     assert p_value((draws + 100).astype(int), law) > LEVEL

@@ -14,10 +14,10 @@ from discreet.mechanisms.choice.noisy_max import ReportNoisyMax
 from discreet.mechanisms.choice.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.local.kary_randomised_response import KaryRandomizedResponse
 from discreet.mechanisms.local.randomised_response import RandomizedResponse
+from discreet.mechanisms.mechanism import preprocess
 from discreet.mechanisms.noise.clipped_mean import ClippedMean
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace, default_grid
-from discreet.mechanisms.preprocess import preprocess
 from discreet.mechanisms.sensitivity.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian
 from discreet.privacy.guarantee import ADD_REMOVE

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.models import signed_moments as home
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.models import regression_records as home
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature
 
 
 @pytest.mark.parametrize(("norm", "intercept"), [(1, True), (0.999, False), (7, True)])

@@ -10,8 +10,19 @@ from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.registry import EXAMPLES
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
-from discreet.planning.marginals import atoms, beta, gamma, inverse_gamma, normal, stacked, student
-from discreet.planning.noise import QUANTILE, REACH, masses
+from discreet.planning.marginals import (
+    QUANTILE,
+    REACH,
+    atoms,
+    beta,
+    gamma,
+    inverse_gamma,
+    masses,
+    normal,
+    stacked,
+    student,
+    truncated_beta,
+)
 from discreet.planning.posterior_arrays import (
     coordinates,
     gradient,
@@ -23,7 +34,6 @@ from discreet.planning.posterior_arrays import (
 )
 from discreet.planning.predicted_release import truncated
 from discreet.planning.simulated_data import cases
-from discreet.planning.truncated import truncated_beta
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.sampling.source import SeededSource
 

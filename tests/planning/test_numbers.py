@@ -18,7 +18,7 @@ from discreet.mechanisms.posterior.direct import DirectPosterior
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning import predict
-from discreet.planning.noise import QUANTILE, masses
+from discreet.planning.marginals import QUANTILE, masses
 from discreet.planning.posterior_arrays import kl, log_partition, marginals, read, updated
 from discreet.planning.prediction import predicted
 from discreet.privacy.kinds import PureDP, RenyiDP

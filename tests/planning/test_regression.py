@@ -11,14 +11,12 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli import app
 from discreet.mechanisms.registry import MECHANISMS, offered_to
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
 from discreet.models.regression_records import Records
 from discreet.planning import plan
 from discreet.planning.regression import plan as regression
-from discreet.planning.regression.prediction import standard_error
-from discreet.planning.regression.worlds import missed, worlds
+from discreet.planning.regression.prediction import missed, standard_error, worlds
 
 OF_REGRESSIONS = offered_to("regression")
 

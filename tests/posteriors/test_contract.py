@@ -11,26 +11,24 @@ from scipy.stats import beta, norm
 
 import discreet as dc
 import discreet.posteriors
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
-from discreet.models.design import Feature
-from discreet.posteriors.answers import Answers
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
+from discreet.models.generalized_linear import Feature
 from discreet.posteriors.conjugate import ConjugatePosterior
 from discreet.posteriors.counts import naive_bayes
 from discreet.posteriors.counts.dirichlet import CountDraws
-from discreet.posteriors.drawn import DrawnPosterior
-from discreet.posteriors.draws import Draws, OnlyDraws
 from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
 from discreet.posteriors.labels import Labels, unique
 from discreet.posteriors.mixture.posterior import MixturePosterior
-from discreet.posteriors.network.by_table import NetworkCounts
 from discreet.posteriors.network.posterior import NetworkDraws, OneNetwork
+from discreet.posteriors.network.read import NetworkCounts
 from discreet.posteriors.network.read import exact as exact_network
 from discreet.posteriors.normal.in_units import LinearPosterior
-from discreet.posteriors.normal.sampled import SampledPosterior
+from discreet.posteriors.normal.latent_model import SampledPosterior
 from discreet.posteriors.posterior import NAIVE, Diagnostics, Posterior
 from discreet.posteriors.private_chain import ChainPosterior
+from discreet.posteriors.read import DrawnPosterior, Draws, OnlyDraws
 from discreet.posteriors.regression.coefficients import CoefficientDraws, NormalCoefficients
-from discreet.posteriors.tables import TablePosterior
+from discreet.posteriors.tables import Answers, TablePosterior
 
 RNG = np.random.default_rng(7)
 SEED = dc.SeededSource(5)

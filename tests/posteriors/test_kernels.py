@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.posteriors.hidden_markov.chain import StateChain
-from discreet.posteriors.hidden_markov.readings import READINGS_OF
+from discreet.posteriors.hidden_markov.chain import READINGS_OF, StateChain
 
 POSTERIORS = Path(discreet.__file__).parent / "posteriors"
 TESTS = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet import progress
+from discreet import shown
 from discreet.posteriors.variables import distinct
 
 mpl.use("Agg")
@@ -66,10 +66,10 @@ def test_names_that_a_file_cannot_hold_get_others():
 def test_the_bar_is_a_line_in_a_notebook(monkeypatch, capsys):
     kinds = [type(name, (), {})() for name in ("TerminalInteractiveShell", "ZMQInteractiveShell")]
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: kinds[-1]))
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
-    monkeypatch.setattr(progress, "BETWEEN_LABELS", 0.0)
-    assert list(progress.steps([1, 2], "weighing")) == [1, 2]
+    monkeypatch.setattr(shown, "PATIENCE", -1.0)
+    monkeypatch.setattr(shown, "BETWEEN_LABELS", 0.0)
+    assert list(shown.steps([1, 2], "weighing")) == [1, 2]
     assert "weighing 100%" in capsys.readouterr().err
     kinds.pop()
-    assert list(progress.steps([1, 2], "weighing")) == [1, 2]
+    assert list(shown.steps([1, 2], "weighing")) == [1, 2]
     assert capsys.readouterr().err == ""

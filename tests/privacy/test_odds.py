@@ -6,7 +6,7 @@ import pytest
 from mpmath import mp, mpf
 
 from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privacy.odds import loss_bound, sure_after
+from discreet.privacy.words import loss_bound, sure_after
 
 
 def gaussian_tail(mu, loss):

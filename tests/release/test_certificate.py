@@ -13,7 +13,7 @@ from discreet.ledger import Ledger
 from discreet.privacy.accounting.composition import compose
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
-from discreet.privacy.odds import loss_bound, sure_after
+from discreet.privacy.words import loss_bound, sure_after
 from discreet.privatise import privatise
 from discreet.release.certificate import DELTAS, FORMAT, ORDERS, audits, certificate_text, in_words
 

@@ -11,9 +11,8 @@ from discreet.catalogue import ROWS
 from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
 from discreet.posteriors import inference_data
-from discreet.posteriors.drawn import DrawnPosterior
-from discreet.posteriors.draws import Draws
-from discreet.posteriors.named_parameters import named
+from discreet.posteriors.labels import named
+from discreet.posteriors.read import DrawnPosterior, Draws
 from discreet.privacy.kinds import ApproxDP
 from discreet.privatise import privatise
 from discreet.release.release import BrokenRelease, Release

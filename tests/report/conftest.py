@@ -2,9 +2,9 @@
 
 import pytest
 
-from discreet.line.facts import parameters
+from discreet.line.calibrate import parameters
 from discreet.mechanisms.registry import MECHANISMS
-from discreet.posteriors.draws import Draws
+from discreet.posteriors.read import Draws
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.json import to_json
 from discreet.privacy.kinds import ApproxDP

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.posteriors import cautions
+from discreet.posteriors import noise_law
 from discreet.posteriors.hidden_markov import posterior as hmm_posterior
 from discreet.sampling.agreement import effective_size, r_hat
 
@@ -79,5 +79,5 @@ def test_too_little_or_not_finite_says_nothing():
 
 
 def test_inference_reads_the_same_numbers():
-    assert hmm_posterior.r_hat is cautions.r_hat is r_hat
-    assert hmm_posterior.ess is cautions.effective_size is effective_size
+    assert hmm_posterior.r_hat is noise_law.r_hat is r_hat
+    assert hmm_posterior.ess is noise_law.effective_size is effective_size

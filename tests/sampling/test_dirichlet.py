@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.sampling import exact, flat, independent
-from discreet.sampling.lazy import Tape
-from discreet.sampling.source import SeededSource
+from discreet.sampling import bounded_simplex, exact
+from discreet.sampling.source import SeededSource, Tape
 
 LEVEL = 1e-6
 
@@ -121,13 +120,13 @@ def test_bounds_that_leave_little_room(alpha, lower, size):
 def test_three_proposals_one_law(alpha, lower):
     """Which proposal is chosen affects running time only: two-sample KS on every coordinate"""
     shapes, least = [Fraction(a) for a in alpha], Fraction(lower)
-    spread = independent.independent(shapes, least)
-    level = flat.flat(shapes, least)
+    spread = bounded_simplex.independent(shapes, least)
+    level = bounded_simplex.flat(shapes, least)
     tape = Tape(SeededSource(10))
     kernels = exact.truncated_dirichlet(SeededSource(11), alpha, lower, 5000)
     for draws in (
-        [independent.from_independent(tape, spread) for _ in range(300)],
-        [flat.from_flat(tape, level) for _ in range(300)],
+        [bounded_simplex.from_independent(tape, spread) for _ in range(300)],
+        [bounded_simplex.from_flat(tape, level) for _ in range(300)],
     ):
         theta = np.array([[float(x()) for x in draw] for draw in draws])
         for mine, theirs in zip(theta.T, kernels.T, strict=True):

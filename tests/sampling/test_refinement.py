@@ -12,8 +12,7 @@ from discreet.privacy.arithmetic.ball import PrecisionError, precision
 from discreet.sampling import exact
 from discreet.sampling.in_bulk import batches
 from discreet.sampling.in_bulk.strips import TABLE
-from discreet.sampling.lazy import Uniform
-from discreet.sampling.source import SeededSource, Source
+from discreet.sampling.source import SeededSource, Source, Uniform
 
 
 @dataclass

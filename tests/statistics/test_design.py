@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discreet.models.design import encoded
-from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
+from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear, encoded
 from discreet.models.margin_losses import ClippedPoisson
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.statistics import bounded
-from discreet.statistics.design import designed
+from discreet.statistics.records import designed
 from discreet.tables.derived.columns import col
 from discreet.tables.schema import Binary, Bounded, Categories, Count, Label
 from discreet.tables.table import Table

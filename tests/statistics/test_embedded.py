@@ -10,13 +10,13 @@ from pyarrow import parquet as pq
 
 import discreet as dc
 from discreet.families.records import Ball, Lattice
-from discreet.statistics import joint, sorted_units
-from discreet.statistics.counts import counts
+from discreet.statistics import joint, sums
+from discreet.statistics.cells import counts
 from discreet.statistics.kernel import mixed, tally, to_ball
-from discreet.statistics.sorted_units import _kept as kept
+from discreet.statistics.sums import _kept as kept
+from discreet.tables.rows import ROUNDS
 from discreet.tables.schema import Binary, Bounded, Categories, Count
 from discreet.tables.table import Table
-from discreet.tables.units import ROUNDS
 
 P = 2**31 - 1
 
@@ -75,7 +75,7 @@ def test_sums_over_units_of_any_width(tmp_path):
     pq.write_table(pa.table({"unit": units, "x": x}), tmp_path / "rows.parquet")
     table = Table.open(tmp_path / "rows.parquet", schema={"x": Bounded(0, 100)}, unit="unit", rows_per_unit=3)
     mean = dc.NormalMean(50, 1, variance=9, lower=0, upper=100)
-    assert sorted_units.sortable(table, mean.lattice)
+    assert sums.sortable(table, mean.lattice)
     q = np.floor(np.clip(x, 0, 100) * 256 + 0.5).astype(np.int64)
     expected = sample(units, q, 3)
     got = table["x"].bounded(mean, dc.ADD_REMOVE).read()
@@ -95,9 +95,9 @@ def test_too_many_values_or_text_units_go_to_the_engine(tmp_path):
         Table.open(tmp_path / "rows.parquet", schema=schema, unit=u, rows_per_unit=1) for u in "ab"
     )
     narrow = dc.NormalMean(50, 1, variance=9, lower=0, upper=100).lattice
-    assert sorted_units.sortable(by_number, narrow)
-    assert not sorted_units.sortable(by_number, wide)
-    assert not sorted_units.sortable(by_text, narrow)
+    assert sums.sortable(by_number, narrow)
+    assert not sums.sortable(by_number, wide)
+    assert not sums.sortable(by_text, narrow)
 
 
 # --- cells ------------

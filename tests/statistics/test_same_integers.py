@@ -9,11 +9,10 @@ import pytest
 from pyarrow import parquet as pq
 
 import discreet as dc
-from discreet.statistics.counts import counts
+from discreet.statistics.cells import counts
 from discreet.tables.derived.columns import col, constant
-from discreet.tables.errors import TableError
 from discreet.tables.schema import Binary, Bounded, Categories, Count, Label
-from discreet.tables.table import Table
+from discreet.tables.table import Table, TableError
 
 pytestmark = [
     # pandas 4 warns of what pyspark 4.0 and Ibis still ask of it; neither is our call

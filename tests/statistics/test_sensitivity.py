@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.statistics.counts import counts
+from discreet.statistics.cells import counts
 from discreet.tables.derived.columns import col
 from discreet.tables.schema import Binary, Bounded, Categories, Count
 from discreet.tables.table import Table

@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.models.generalized_linear import BayesianLogisticRegression
-from discreet.statistics.design import bind_design
+from discreet.statistics.records import bind_design
 from discreet.statistics.signed_moments import signed
 from discreet.tables.schema import Binary, Bounded, Categories, Count
 from discreet.tables.table import Table

@@ -6,11 +6,10 @@ import pytest
 from pyarrow import parquet as pq
 
 import discreet as dc
-from discreet.statistics.counts import counts
+from discreet.statistics.cells import counts
 from discreet.tables.derived.columns import col, constant
-from discreet.tables.errors import TableError
 from discreet.tables.schema import Binary, Bounded, Categories, Count, Label
-from discreet.tables.table import Table
+from discreet.tables.table import Table, TableError
 
 ROWS = pa.table(
     {"who": [1, 1, 2], "b": [True, False, None], "w": ["A", "B", None], "x": [1.0, 2.0, None], "t": [1, 2, 3]}

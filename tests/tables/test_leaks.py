@@ -14,11 +14,10 @@ import pytest
 from pyarrow import parquet as pq
 
 import discreet as dc
-from discreet.statistics.counts import counts
+from discreet.statistics.cells import counts
 from discreet.tables.derived.columns import col
-from discreet.tables.errors import MissingExtra, TableError
 from discreet.tables.schema import Binary, Bounded, Categories, Count
-from discreet.tables.table import Table
+from discreet.tables.table import MissingExtra, Table, TableError
 from discreet.tables.template import schema_template
 
 TEXT, NUMBER, WHOLE = "CANARY", 31337.0625, 271828182
@@ -207,7 +206,7 @@ def test_spark_says_nothing_either(heard, spark):
     """PySpark 4 logs the words of a failed query, which quote the value; so would it here, unhushed."""
     import ibis
 
-    from discreet.tables.quiet import SPARK, nothing
+    from discreet.tables.engine import SPARK, nothing
 
     numbers = spark.range(3).selectExpr(f"concat('{TEXT}', id) as t")
     numbers.selectExpr("cast(t as double) as x").createOrReplaceTempView("leaky")

@@ -5,6 +5,6 @@ from discreet.lazy import public
 __getattr__, __all__ = public(
     __name__,
     {
-        "report": "run",
+        "registry": "run",
     },
 )

@@ -11,8 +11,8 @@ import typer
 
 from discreet.cli.printed.errors import REFUSED
 from discreet.cli.printed.show import dump, say, table
-from discreet.cli.typed import options as o
-from discreet.progress import steps
+from discreet.cli.typed import arguments as o
+from discreet.shown import steps
 
 if TYPE_CHECKING:
     from discreet.audit.case import Verdict
@@ -79,7 +79,7 @@ def _chosen(names: list[str], known: list[str], pool: list[str]) -> list[str]:
 
 
 def _attack(name: str, seed: int | None, runs: int) -> Verdict:
-    from discreet.audit.report import run  # noqa: PLC0415
+    from discreet.audit.registry import run  # noqa: PLC0415
     from discreet.sampling.source import SYSTEM, SeededSource  # noqa: PLC0415
 
     return run([name], SYSTEM if seed is None else SeededSource(seed), runs=runs)[0]

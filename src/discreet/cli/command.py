@@ -33,8 +33,7 @@ from discreet.cli.printed.errors import (
     unsure,
     where,
 )
-from discreet.cli.printed.show import VERBOSE, complain
-from discreet.cli.printed.streams import all_is_said, own_the_process, prepare
+from discreet.cli.printed.show import VERBOSE, all_is_said, complain, own_the_process, prepare
 from discreet.cli.reproduce import reproduce
 from discreet.cli.schema import schema
 from discreet.cli.tiers import tiers

@@ -18,9 +18,9 @@ import typer
 
 from discreet.cli.printed.errors import DONE, INTERRUPTED, REFUSED, plain_line
 from discreet.cli.printed.show import complain, dump, heading, lines, say
-from discreet.cli.typed import options as o
+from discreet.cli.typed import arguments as o
 from discreet.place import new_folder
-from discreet.progress import bar
+from discreet.shown import bar
 
 SCHEMA = """\
 # What is public about the Adult census extract: its answer sheet, not its answers.

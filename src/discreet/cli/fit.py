@@ -13,7 +13,7 @@ import typer
 from discreet.cli.ledger import opened_ledger
 from discreet.cli.printed.saving import answer, chosen_charge_id, completed, draws_to_save, honest, recorded
 from discreet.cli.printed.show import dump, note
-from discreet.cli.typed import options as o
+from discreet.cli.typed import arguments as o
 from discreet.cli.typed.arguments import (
     mechanisms,
     names_own_columns,
@@ -22,7 +22,7 @@ from discreet.cli.typed.arguments import (
     relation,
 )
 from discreet.cli.typed.job import Job, any_model_of, read_job, schema_of
-from discreet.progress import bar
+from discreet.shown import bar
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
@@ -51,7 +51,7 @@ def fit(
     target: o.Target = None,
     epsilon: o.Epsilon = None,
     delta: o.Delta = None,
-    relation: o.Relation = None,
+    relation: o.Neighbours = None,
     ledger: Annotated[str | None, typer.Option(help="Where the budget is kept: a file or URL.")] = None,
     scope: Annotated[str | None, typer.Option(metavar="NAME[,NAME]", help="The scope(s) to charge.")] = None,
     out: Annotated[str | None, typer.Option(help="The folder of the release; it must not exist yet.")] = None,
@@ -195,7 +195,7 @@ def run_job(job: Job) -> tuple[Release, Ledger, Path]:
 
 def opened_table(job: Job, declared: Schema) -> Table:
     """Open the table, derive columns, keep rows: all of it by names and types alone."""
-    from discreet.cli.typed.sources import source_of  # noqa: PLC0415
+    from discreet.cli.typed.job import source_of  # noqa: PLC0415
     from discreet.tables.table import Table  # noqa: PLC0415
 
     if job.where and relation(job.relation).value == "substitute":

@@ -12,7 +12,7 @@ import typer
 
 from discreet.cli.printed.errors import reworded
 from discreet.cli.printed.show import dump, say, table
-from discreet.cli.typed import options as o
+from discreet.cli.typed import arguments as o
 from discreet.cli.typed.arguments import graph_relation, promise
 from discreet.shown import address
 
@@ -54,7 +54,7 @@ def init(
     budget: o.Budget,
     scope: o.Scope = "default",
     *,
-    relation: o.Relation = None,
+    relation: o.Neighbours = None,
     graph: Annotated[
         Path | None,
         typer.Option(help="The public graph of profiles that the budget is for (.toml or .json)."),

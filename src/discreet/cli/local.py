@@ -15,11 +15,10 @@ import typer
 from discreet.cli.ledger import opened_ledger
 from discreet.cli.printed.saving import answer, honest, lost_if_unwritten, undisturbed
 from discreet.cli.printed.show import dump, say, table
-from discreet.cli.typed import options as o
+from discreet.cli.typed import arguments as o
 from discreet.cli.typed.arguments import one_of, starting_with
 from discreet.place import dated
-from discreet.progress import bar
-from discreet.shown import cell
+from discreet.shown import bar, cell
 
 if TYPE_CHECKING:
     from discreet.line.local import LocalRelease

@@ -13,7 +13,7 @@ import typer
 from discreet.catalogue import COUNTS, FAMILY, REGRESSION, names
 from discreet.cli.printed.errors import REFUSED, decimal, plain_line
 from discreet.cli.printed.show import dump, lines, say, table
-from discreet.cli.typed import options as o
+from discreet.cli.typed import arguments as o
 from discreet.cli.typed.arguments import (
     mechanisms,
     number,
@@ -38,7 +38,7 @@ def plan(
     n: Annotated[int | None, typer.Option(help="The number of records, public or expected.")] = None,
     target: o.Target = None,
     epsilon: o.Epsilon = None,
-    relation: o.Relation = None,
+    relation: o.Neighbours = None,
     schema: Annotated[
         str | None, typer.Option(help="The schema, for bounds that the prior leaves out.")
     ] = None,
@@ -164,7 +164,7 @@ def _family(job: Job) -> Family:
     """Build a prior; linear regression by name is told what the schema says of its columns."""
     if "target" not in job.prior:
         return _model(job)
-    from discreet.statistics.design import line_design  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.statistics.records import line_design  # noqa: PLC0415 - loaded on use, not for --help
 
     schema = schema_of(job) if job.schema else None
     model: Any = any_model_of(job, schema)  # type: ignore[arg-type]  # it names its columns itself
@@ -182,8 +182,8 @@ def _declared(job: Job) -> Any:  # noqa: ANN401 - a regression or a model of cou
         )
     if schema is None:
         return model
-    from discreet.statistics.design import features_of  # noqa: PLC0415 - loaded on use, not for --help
-    from discreet.tables.codes import sizes  # noqa: PLC0415
+    from discreet.statistics.records import features_of  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.tables.rows import sizes  # noqa: PLC0415
 
     if hasattr(model, "design"):
         return model.bind([f for name in model.features for f in features_of(schema[name], name)])

@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 
 from discreet.cli.printed.show import dump, say, table
-from discreet.cli.typed import options as o
+from discreet.cli.typed import arguments as o
 from discreet.experiments.registry import EXPERIMENTS, GROUPS, chosen, find
-from discreet.progress import steps
+from discreet.shown import steps
 
 LIST = "list"
 

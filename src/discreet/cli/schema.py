@@ -11,9 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.printed.show import dump, lines, say, table
-from discreet.cli.typed import options as o
-from discreet.cli.typed.job import load_schema
-from discreet.cli.typed.sources import source_of
+from discreet.cli.typed import arguments as o
+from discreet.cli.typed.job import load_schema, source_of
 from discreet.shown import address
 
 schema = typer.Typer(

@@ -15,10 +15,10 @@ from discreet.cli.fit import opened_table
 from discreet.cli.ledger import opened_ledger
 from discreet.cli.printed.saving import answer, chosen_charge_id, completed, draws_to_save, honest, recorded
 from discreet.cli.printed.show import dump, say, table
-from discreet.cli.typed import options as o
+from discreet.cli.typed import arguments as o
 from discreet.cli.typed.arguments import promise
 from discreet.cli.typed.job import Job, model_of, read_job, schema_of
-from discreet.progress import bar
+from discreet.shown import bar
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
@@ -36,7 +36,7 @@ def tiers(
     column: Annotated[str, typer.Option(metavar="NAME[,NAME]", help="The column(s) to learn from.")],
     model: o.Model = None,
     prior: o.Prior = None,
-    relation: o.Relation = None,
+    relation: o.Neighbours = None,
     ledger: Annotated[str, typer.Option(help="Where the budget is kept: a file or URL.")],
     scope: Annotated[str | None, typer.Option(metavar="NAME[,NAME]", help="The scope(s) to charge.")] = None,
     out: Annotated[str, typer.Option(help="The folder; each audience's release lies in it by its name.")],

@@ -12,8 +12,7 @@ from scipy.special import ndtri
 
 from discreet.families.exact_fields import Grid, Rational, exactly, power_of_two_above, rational
 from discreet.families.family import Floats, credible, records
-from discreet.families.records import Lattice
-from discreet.families.scalar import ScalarFamily
+from discreet.families.records import Lattice, ScalarFamily
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Relation
 from discreet.privacy.worst_pairs.pairs import WorstCase

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from discreet.models.design import Feature
+from discreet.models.generalized_linear import Feature
 from discreet.models.margin_losses import Floats
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import ADD_REMOVE, Relation

@@ -12,9 +12,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.learn.declared import Scale
-from discreet.learn.one_vs_rest import Labels, answers, probabilities
 from discreet.learn.private import array
-from discreet.learn.regression import PrivateRegression
+from discreet.learn.regression import Labels, PrivateRegression, answers, probabilities
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.margin_losses import Floats
 from discreet.privacy.guarantee import Guarantee

@@ -24,10 +24,9 @@ from discreet.learn.declared import (
 )
 from discreet.learn.said import Said
 from discreet.ledger import Ledger
-from discreet.line.after_charge import blind, release_once
+from discreet.line.after_charge import blind, release_once, values
+from discreet.line.calibrate import parameters
 from discreet.line.charge import pay
-from discreet.line.facts import parameters
-from discreet.line.forms import values
 from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.models.margin_losses import Floats
 from discreet.privacy.arithmetic.ball import Exact

@@ -7,24 +7,82 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.catalogue import REGRESSION
 from discreet.learn.declared import Scale, names_of, norm_of, target_of
-from discreet.learn.one_vs_rest import composed, shares
 from discreet.learn.private import PrivateEstimator
 from discreet.line.choose import refuse_strangers
-from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.mechanisms.mechanism import ModelMechanism, gaussian_share
 from discreet.mechanisms.registry import model_mechanism, offered_to
+from discreet.mechanisms.user_functions import unseen
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
-from discreet.models.regression_values import VALUES
-from discreet.posteriors.draws import as_released_value
-from discreet.posteriors.read import posterior
+from discreet.models.regression_records import VALUES
+from discreet.posteriors.read import as_released_value, posterior
+from discreet.privacy.accounting.composition import repeat
 from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.group_privacy import per_draw
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, Unreachable
+from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import Source
 
+# ── K classes, each against the rest: K fits to the same records, whose promises compose.
+Labels = NDArray[Any]
 
+
+FEW = 5  # fits up to which objective perturbation does better with (ε/K, δ/K), whose λ is smaller
+
+
+def shares(target: Guarantee, fits: int, mechanism: str = "") -> list[Guarantee]:
+    """Promises for one of K fits, any of which suffices: K of them give the target.
+
+    Of an (ε, δ) target: (ε/K, δ/K) [DR14 Thm 3.16], and μ/√K with the largest μ whose exact profile meets
+    (ε, δ) [DRS22 Cor. 3.3]. Of other kinds: their own composition. Both are proved; their order is a choice
+    for utility, by public numbers alone.
+    """
+    if fits == 1:
+        return [target]
+    plain = per_draw(target, fits)
+    if not isinstance(target, ApproxDP):
+        return [plain]
+    gaussian = gaussian_share(target, fits)
+    shrinks = mechanism == "objective_perturbation" and fits <= FEW
+    return [plain, gaussian] if shrinks else [gaussian, plain]
+
+
+def composed(own: Guarantee, fits: int, target: Guarantee) -> Guarantee:
+    """Return what K fits promise together: their composition, or the target where that says more."""
+    together = repeat(own, fits)
+    return min(together, target)
+
+
+def answers(y: Labels, classes: Labels) -> list[Floats]:
+    """±1 for each fit: this class, or another declared one; 0 for a label that was not declared."""
+    is_class = np.array([_equal(y, label) for label in classes], dtype=np.float64)
+    declared = is_class.sum(axis=0)
+    chosen = is_class[1:] if len(classes) == 2 else is_class
+    return [2 * one - declared for one in chosen]
+
+
+def _equal(y: Labels, label: object) -> NDArray[np.bool_]:
+    """Which answers are this label; one that cannot be compared, such as a missing one, is not."""
+    return y == label if y.dtype.kind != "O" else np.array([_same(value, label) for value in y], dtype=bool)
+
+
+def _same(value: object, label: object) -> bool:
+    return unseen(lambda: bool(value == label), missing=False)  # failing would tell of one record
+
+
+def probabilities(each: list[Floats]) -> Floats:
+    """Of two classes (1 − p, p); of more, each fit's probability over their sum."""
+    if len(each) == 1:
+        return np.column_stack([1 - each[0], each[0]])
+    stacked = np.maximum(np.column_stack(each), np.finfo(np.float64).tiny)
+    return np.asarray(stacked / stacked.sum(axis=1, keepdims=True))
+
+
+# ── regression
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateRegression(PrivateEstimator):
     """Weights of one or several regressions on the same rows, released together."""

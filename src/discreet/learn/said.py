@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import __version__
-from discreet.line.facts import parameters
+from discreet.line.calibrate import parameters
 from discreet.models.margin_losses import Floats
 from discreet.posteriors.posterior import LEVEL, Posterior
 from discreet.privacy.json import to_json

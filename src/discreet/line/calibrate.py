@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
+from discreet import __version__
 from discreet.line.choose import refuse_several, refuse_strangers, typed_name
-from discreet.mechanisms.calibration import shared
-from discreet.mechanisms.mechanism import Mechanism, ModelMechanism, Option
+from discreet.mechanisms.mechanism import Mechanism, ModelMechanism, Option, shared
 from discreet.privacy.group_privacy import per_row
 from discreet.privacy.guarantee import Guarantee, NotProved
+from discreet.release.json import canonical, parameter_to_json
+from discreet.sampling.source import Source
 from discreet.statistics import BoundedStatistic
+from discreet.tables.table import Table
 
 
 def calibrate(
@@ -37,3 +43,52 @@ def promise_for_unit(ready: Mechanism, rows_per_unit: int, target: Guarantee) ->
         return ready.guarantee.group(rows_per_unit)
     except NotProved:
         return target
+
+
+# ── Before the charge: what is public of a release whatever the rows hold, by the names of `Release`.
+def release_facts(
+    statistic: BoundedStatistic,
+    ready: ModelMechanism,
+    promise: Guarantee,
+    target: Guarantee,
+    source: Source | None,
+) -> dict[str, Any]:
+    """Return everything that is public of one release, apart from its value and its receipt."""
+    return {
+        "mechanism": ready.single.name,
+        "parameters": parameters(ready),
+        "theorem": ready.theorem,
+        "guarantee": promise,
+        "target": target,
+        "model": statistic.model,
+        "n": statistic.n,
+        "rows_per_unit": statistic.rows_per_unit,
+        "version": __version__,
+        "seeded": source is not None and source.seeded,
+        **provenance(statistic.table),
+    }
+
+
+def parameters(ready: ModelMechanism) -> tuple[tuple[str, Any], ...]:
+    """Name the knobs, as JSON values: enough, with model, n and relation, to build the mechanism again."""
+    one = ready.single
+    knobs = {
+        f.name: parameter_to_json(getattr(one, f.name))
+        for f in fields(one)
+        if f.name not in {"model", "n", "relation"}
+    }
+    several = {} if one is ready else {"draws": ready.draw_count}
+    return tuple(sorted({**knobs, **several}.items()))
+
+
+def provenance(table: Table) -> dict[str, Any]:
+    """Copy what is public about the table: filters and derivations too, chosen without looking."""
+    named = [f"{name} = {expression!r}" for name, expression in table.derived.items()]
+    selection = [*named, *(f"where {predicate!r}" for predicate in table.filters)]
+    return {
+        "unit": table.unit,
+        "columns": tuple(table.columns),
+        "selection": "; ".join(selection) or None,
+        "schema_hash": table.schema.hash,
+        "schema_text": canonical(table.schema.to_dict()),
+    }

@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike
 
 from discreet import __version__
 from discreet.families.family import Floats
-from discreet.line.after_charge import Form, blind, guard_after_charge, release_once
+from discreet.line.after_charge import Form, blind, guard_after_charge, numbers, release_once
+from discreet.line.calibrate import provenance
 from discreet.line.charge import pay
-from discreet.line.facts import provenance
-from discreet.line.forms import numbers
 from discreet.mcmc.kernel import Counts, Kernel
 from discreet.mcmc.running import run as chain
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError, settings
@@ -36,8 +35,8 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.json import to_json
 from discreet.release.receipt import LedgerError
 from discreet.sampling.source import SYSTEM, Source
-from discreet.statistics.counts import BoundedCounts, counts
-from discreet.statistics.exact_value import PrivateValue
+from discreet.statistics.bounded_statistic import PrivateValue
+from discreet.statistics.cells import BoundedCounts, counts
 from discreet.tables.table import Table
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.line.after_charge import release_once
+from discreet.line.after_charge import numbers, release_once
 from discreet.line.charge import pay
-from discreet.line.forms import numbers
 from discreet.mechanisms.local.profile_base import ProfileMechanism
 from discreet.mechanisms.registry import no_posterior
 from discreet.privacy.accounting.composition import repeat
@@ -75,7 +74,7 @@ def release_observations(
     good: asked for again it gives what was released, and another mechanism for it is refused. A source with k
     rows in it loses kε: say so with `per_source`.
     """
-    from discreet.tables.opening.observations import column_reader  # noqa: PLC0415 - loads Ibis
+    from discreet.tables.opening.sources import column_reader  # noqa: PLC0415 - loads Ibis
 
     if per_source < 1 or not observations.strip():
         raise ValueError("name the set of observations, and say how many rows one source has at most (≥ 1)")

@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from discreet.families.family import Family
-from discreet.line.after_charge import release_once
-from discreet.line.calibrate import promise_for_unit
+from discreet.line.after_charge import SALT, release_once, several_releases
+from discreet.line.calibrate import parameters, promise_for_unit, release_facts
 from discreet.line.charge import Book, opened, pay
-from discreet.line.facts import parameters, release_facts
-from discreet.line.forms import SALT, several_releases
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.tiered_statistics import TieredStatistics
 from discreet.privacy.arithmetic.ball import Exact
@@ -23,7 +21,7 @@ from discreet.release.json import parameter_to_json
 from discreet.release.release import Release
 from discreet.sampling.source import Source
 from discreet.statistics import bounded
-from discreet.statistics.exact_value import PrivateValue
+from discreet.statistics.bounded_statistic import PrivateValue
 from discreet.tables.table import Table
 
 

@@ -13,7 +13,7 @@ from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_tem
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.target import SLACK
 from discreet.privacy.accounting.composition import compose
-from discreet.privacy.amplification.random_scan import visible_scan
+from discreet.privacy.amplification.mixing import visible_scan
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved
 from discreet.sampling import exact
 from discreet.sampling.source import Source

@@ -16,7 +16,7 @@ from discreet.mcmc.kernel import Counts, Kernel, State, bounded_range, check_tem
 from discreet.mcmc.mixture import moments, over_classes
 from discreet.mcmc.simplex import truncated_simplex
 from discreet.mcmc.target import SLACK, UNIT, in_units
-from discreet.mechanisms.checks import positive
+from discreet.mechanisms.mechanism import positive
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.privacy.accounting.composition import compose
 from discreet.privacy.arithmetic.ball import Exact, ceiling, settle

@@ -9,8 +9,7 @@ import numpy as np
 from discreet.mcmc.kernel import State
 from discreet.sampling import exact
 from discreet.sampling.checked_arguments import within_simplex
-from discreet.sampling.lazy import Real, Tape, nearest
-from discreet.sampling.source import Source
+from discreet.sampling.source import Real, Source, Tape, nearest
 from discreet.sampling.truncated import from_simplex, simplex_of
 
 BITS = 32

@@ -9,11 +9,15 @@ from typing import Any, ClassVar, Self, final
 
 from discreet.families.exact_fields import Rational, power_of_two_above, show
 from discreet.families.family import Sensitivity, root_above
-from discreet.families.named_columns import Feature
+from discreet.families.named_columns import Feature, Units, encoded, references
 from discreet.families.records import Ball
 from discreet.models.margin_losses import Logistic, MarginLoss
 from discreet.privacy.guarantee import Relation
 
+# ── Columns of a table as numbers of a row x: centred and scaled by public bounds, or one indicator a level.
+
+
+# ── generalized linear
 ROW_BITS = 20  # a row is on a grid of norm/2^20
 CONSTANT = Fraction(1, 2)  # the intercept's column, relative to norm
 NORM = (
@@ -136,3 +140,6 @@ class BayesianLogisticRegression(GeneralizedLinear):
             )
         if not isinstance(self.loss, Logistic):
             raise TypeError(f"logistic regression has the logistic loss, got {self.loss.name}")
+
+
+__all__ = ["Feature", "Units", "encoded", "references"]

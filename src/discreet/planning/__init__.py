@@ -26,7 +26,7 @@ from discreet.planning.split import Question, optimal_weights, split, zcdp_withi
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.asked import promise
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
-from discreet.privacy.odds import delta_caution
+from discreet.privacy.words import delta_caution
 
 if TYPE_CHECKING:
     from discreet.planning.counts.plan import CountPlan

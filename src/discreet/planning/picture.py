@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.planning import Plan
 from discreet.planning.prediction import Prediction
-from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction
-from discreet.planning.regression.worlds import error_name
+from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction, error_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

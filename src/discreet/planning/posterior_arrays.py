@@ -22,7 +22,7 @@ from discreet.families.laws.matrices import unpack
 from discreet.families.laws.normal_inverse_gamma import NormalInverseGammaLaw
 from discreet.families.laws.normal_inverse_wishart import NormalInverseWishartLaw
 from discreet.families.normal_mean import NormalMean
-from discreet.families.scalar import ScalarFamily
+from discreet.families.records import ScalarFamily
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic, naive_law
 from discreet.planning.marginals import Marginal, beta, gamma, inverse_gamma, normal, stacked, student
 

@@ -3,26 +3,96 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.families.family import Floats
+from discreet.catalogue import ROWS
+from discreet.families.family import Family, Floats
 from discreet.families.laws.linear_regression import RegressionLaw
 from discreet.families.laws.matrices import unpack
+from discreet.families.linear_regression import BayesianLinearRegression
+from discreet.families.records import ScalarFamily
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.posterior.draw import PosteriorDraw
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.numerics.search import each_bisected
-from discreet.planning.noise_aware import affordable, noise_aware
-from discreet.planning.predicted_release import PredictedRelease, predict_release, without_privacy
+from discreet.planning.marginals import atoms
+from discreet.planning.predicted_release import PredictedRelease, noised, predict_release, without_privacy
 from discreet.planning.ranked import json_row
 from discreet.planning.simulated_data import SimulatedCases, cases
+from discreet.posteriors.normal.latent_model import Observed
+from discreet.posteriors.normal.linear_regression_moments import read_normal
+from discreet.posteriors.scalar.batch import batch
+from discreet.posteriors.scalar.likelihood import Likelihood
+from discreet.privacy.guarantee import NotProved
+from discreet.sampling.source import SeededSource
+from discreet.shown import steps
 
+# ── What to expect of the noise-aware reading: one sum is tabulated over Ŝ, regressions are read one by one.
+Reading = Callable[[Any, Floats, NoisyStatistics, float], tuple[Floats, Floats, Floats]]
+PLACES = 384  # of Ŝ at which the posterior is computed; it is smooth in between
+SWARM = 400  # draws of a regression's posterior, of which only ends and mean are wanted
+
+
+def affordable(mechanism: Mechanism | None) -> bool:
+    """Whether a plan can read every node: one sum with n public, or a linear regression."""
+    if not isinstance(mechanism, NoisyStatistics):
+        return False
+    public = mechanism.n is not None and not mechanism.joint
+    return _reading(mechanism.model) in ({tabulated, one_by_one} if public else {one_by_one})
+
+
+def _reading(model: Family) -> Reading | None:
+    row = ROWS.get(model.name)
+    return None if row is None else row.load("plan_reading")
+
+
+def noise_aware(mechanism: NoisyStatistics, cases: SimulatedCases, level: float) -> PredictedRelease:
+    """Point: the posterior mean; interval: the posterior's. KL to the exact one is not computed: NaN."""
+    node, noisy, weights, exact = noised(mechanism, cases)
+    read = _reading(cases.model)
+    if read is None:
+        raise NotProved(f"plans have no quick noise-aware reading of {type(cases.model).__name__}")
+    low, mean, high = read(cases.model, noisy, mechanism, level)
+    unknown = np.full(len(weights), np.nan)
+    return PredictedRelease(atoms(mean), (low, high), unknown, cases.theta[node], weights, exact)
+
+
+def tabulated(
+    model: ScalarFamily, noisy: Floats, mechanism: NoisyStatistics, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """Lower end, mean and upper end of the posterior of every noisy row."""
+    seen = np.unique(noisy[:, 0])
+    places = seen[np.unique(np.linspace(0, seen.size - 1, PLACES).astype(np.int64))]
+    read = batch(Likelihood.of(mechanism.as_release((), seeded=True), model), places[:, None])
+
+    def at(values: Floats) -> Floats:
+        return np.asarray(np.interp(noisy[:, 0], places, values)[:, None])
+
+    return at(read.quantile((1 - level) / 2)), at(read.mean()), at(read.quantile((1 + level) / 2))
+
+
+def one_by_one(
+    model: BayesianLinearRegression, noisy: Floats, mechanism: NoisyStatistics, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """By the reading of many weights, also for few: chains take too long for a plan."""
+    release, found = mechanism.as_release((), seeded=True), []
+    for i, row in steps(list(enumerate(noisy.tolist())), f"reading {mechanism.noise} noise"):
+        observed = Observed.of(replace(release, noisy=tuple(row)), model)
+        read = read_normal(model, observed, SeededSource(i), swarms=1, size=SWARM)
+        low, high = read.flat_interval(level).T
+        found.append((low, read.flat_mean(), high))
+    low, mean, high = np.array(found).swapaxes(0, 1)
+    return low, mean, high
+
+
+# ── prediction
 ONE_DRAW = "none: one draw"
 NAIVE, NOISE_AWARE = "naive", "noise_aware"
 

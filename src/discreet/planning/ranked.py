@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar, final
 
 from discreet.privacy.arithmetic.ball import PrecisionError
 from discreet.privacy.guarantee import Guarantee, NotProved, Unreachable
-from discreet.progress import steps
+from discreet.shown import steps
 
 Model = TypeVar("Model")
 Row = TypeVar("Row", bound="Any")

@@ -14,7 +14,7 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.families.normal_mean import NormalMean
-from discreet.families.scalar import ScalarFamily
+from discreet.families.records import ScalarFamily
 
 Rng = np.random.Generator
 Draw = Callable[[Floats, Floats], Floats]  # θ, uniforms → records

@@ -17,7 +17,7 @@ from discreet.catalogue import ROWS
 from discreet.families.family import Family, Floats, Integers
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.laws.linear_regression import RegressionLaw
-from discreet.families.scalar import ScalarFamily
+from discreet.families.records import ScalarFamily
 from discreet.planning.posterior_arrays import coordinates, marginals
 from discreet.posteriors.scalar.record_law import Trial, record_law
 from discreet.sampling.source import SeededSource

@@ -10,8 +10,7 @@ from discreet.mechanisms.regression.adassp import AdaSSP
 from discreet.planning import Plan
 from discreet.planning.prediction import ONE_DRAW, Prediction
 from discreet.planning.ranked import Refusal
-from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction
-from discreet.planning.regression.worlds import error_name
+from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction, error_name
 
 HEAD = (
     "mechanism",

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from discreet.families.family import Family, Floats
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic, naive_law
-from discreet.posteriors.base import FamilyPosterior
-from discreet.posteriors.posterior import Diagnostics
+from discreet.posteriors.posterior import Diagnostics, FamilyPosterior
 from discreet.sampling.source import Source
 
 

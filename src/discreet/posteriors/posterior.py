@@ -1,7 +1,8 @@
-"""The contract of every posterior: what its parameters are called, what it says, how far to trust it."""
+"""The contract of every posterior, and what family posteriors share."""
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,14 +10,15 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from discreet.families.family import Floats, credible
-from discreet.posteriors.cautions import cautions as judgement
-from discreet.posteriors.labels import UNNAMED, Labels, unique
+from discreet.families.family import Family, Floats, credible
+from discreet.posteriors.labels import UNNAMED, Labels, family_names, family_variables, unique
+from discreet.posteriors.noise_law import cautions as judgement
 from discreet.posteriors.variables import Variable, by_variable, in_a_row, thinned
+from discreet.privacy.guarantee import NotProved
 from discreet.sampling.agreement import effective_size, r_hat
-from discreet.sampling.source import SYSTEM, Source
+from discreet.sampling.source import SYSTEM, SeededSource, Source
 from discreet.shown import visible
 
 if TYPE_CHECKING:
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 
+
+# ── The contract of every posterior: what its parameters are called, what it says, how far to trust it.
 LEVEL = 0.9
 NAIVE = "the noise of the release is left out of this reading: its intervals are too narrow"
 ROWS, WIDE, LONG = 20, 48, 240  # lines of a printed summary, letters of a name, letters of a model
@@ -278,3 +283,53 @@ class Sampled(Posterior):
 def generator(source: Source | None = None) -> np.random.Generator:
     """Return a generator for what is public already, seeded from a source."""
     return np.random.default_rng((source or SYSTEM).words(4).tolist())
+
+
+# ── The posterior of θ given the noisy statistic and the law of its noise: p(θ | Ŝ) ∝ p(θ) Σ_S p(S|θ)
+# p(Ŝ|S).
+# [BS18, BS19; Ju et al. 2022]. Ŝ is data, not S: nothing is projected, and a negative count says what it
+# says. The catalogue names the reader of each family, a function `read(release, prior, **options) ->
+# NoiseAware`.
+READING = "noise_aware"
+
+
+class FamilyPosterior(Posterior):
+    """θ of a family given a release: its names are the family's parameters, its records the family's."""
+
+    prior: Family
+
+    @property
+    def model(self) -> Family:
+        return self.prior
+
+    def own_names(self) -> tuple[str, ...]:
+        return family_names(self.prior, int(np.size(self.prior.mean())), self.labels)
+
+    def arrangement(self) -> tuple[Variable, ...]:
+        return family_variables(self.prior, int(np.size(self.prior.mean())), self.labels)
+
+    def prior_sample(self, size: int, source: Source) -> Floats:
+        return np.asarray(self.prior.sample(size, source), dtype=np.float64).reshape(size, -1)
+
+    @abstractmethod
+    def log_predictive(self, x: ArrayLike) -> Floats:
+        """Log posterior-predictive mass or density of single observations, of the unclipped likelihood."""
+
+    def log_density(self, theta: ArrayLike) -> Floats:
+        """Log density of θ, where it is cheap."""
+        del theta
+        raise NotProved(f"no density of a noise-aware {type(self.prior).__name__} posterior; use its draws")
+
+
+class NoiseAware(FamilyPosterior):
+    """θ | Ŝ with the noise accounted for; frozen and public."""
+
+    @property
+    def reading(self) -> str:
+        return READING
+
+
+def public_source(release: NoisyStatistic, prior: Family) -> SeededSource:
+    """Bits fixed by what is public anyway: reading one release twice gives the same numbers."""
+    text = repr((release.noisy, release.n, release.joint, release.noise, release.scale, prior))
+    return SeededSource(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big"))

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from discreet.families.family import Floats
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.posteriors.cautions import cautions, judged
 from discreet.posteriors.hidden_markov.private_chain import ReleasedChains, ReleasedKernel, burnt
 from discreet.posteriors.hidden_markov.private_chain import read as read_states
+from discreet.posteriors.noise_law import cautions, judged
 from discreet.posteriors.posterior import Diagnostics, Posterior, Sampled
 
 

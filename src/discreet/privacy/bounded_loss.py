@@ -30,13 +30,13 @@ from discreet.privacy.guarantee import (
     Guarantee,
     NotProved,
     Relation,
+    checked_relation,
     group_size,
     nonnegative,
     positive,
     probability,
     renyi_order,
 )
-from discreet.privacy.relation import checked_relation
 
 
 @dataclass(frozen=True, init=False, repr=False)

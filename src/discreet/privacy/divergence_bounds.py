@@ -35,6 +35,7 @@ from discreet.privacy.guarantee import (
     Guarantee,
     NotProved,
     Relation,
+    checked_relation,
     exact,
     group_size,
     nonnegative,
@@ -42,7 +43,6 @@ from discreet.privacy.guarantee import (
     probability,
     renyi_order,
 )
-from discreet.privacy.relation import checked_relation
 
 SMALLEST = 1e-300
 PROBES = tuple(1 + 2.0**j for j in range(-6, 9))  # orders at which a foreign curve is looked at

@@ -11,7 +11,7 @@ from typing import Any, final
 
 from discreet.privacy.accounting.composition import Composition, Worst
 from discreet.privacy.amplification.couplings import GaussianShift, LaplaceShift, TwoSteps
-from discreet.privacy.amplification.secret_index import GaussianMixtureCurve, GaussianMixtureProfile
+from discreet.privacy.amplification.noisy_sgd import GaussianMixtureCurve, GaussianMixtureProfile
 from discreet.privacy.amplification.subsampling import (
     SampledGaussianCurve,
     SampledGaussianProfile,

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.privacy.amplification.mixing import FiniteKernel, Row
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
-from discreet.privacy.guarantee import exact
-from discreet.privacy.relation import Relation
+from discreet.privacy.guarantee import Relation, exact
 
 if TYPE_CHECKING:
     import networkx as nx

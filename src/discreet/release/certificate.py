@@ -16,8 +16,7 @@ from discreet.posteriors.labels import UNKNOWN
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.privacy.json import to_json
-from discreet.privacy.odds import delta_caution, loss_bound, sure_after
-from discreet.privacy.words import in_words
+from discreet.privacy.words import delta_caution, in_words, loss_bound, sure_after
 from discreet.release.certificate_text import certificate_text
 from discreet.release.json import model_to_json
 

@@ -18,14 +18,13 @@ from discreet.families.exact_fields import Rational, rational
 from discreet.families.named_columns import Feature, NamedColumns
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
-from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells, NoisyStatistic
 from discreet.models.margin_losses import LOSSES, MarginLoss, named_loss
 from discreet.models.model import Model
-from discreet.posteriors.draws import Draws, ReleasedValue
+from discreet.posteriors.read import Draws, ReleasedValue
 from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.guarantee import Relation
 from discreet.privacy.json import from_json, number_from_json, number_to_json, to_json
-from discreet.privacy.relation import Relation
 from discreet.release.receipt import Receipt
 
 if TYPE_CHECKING:

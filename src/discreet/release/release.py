@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
-from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells, NoisyStatistic
 from discreet.models.model import Model
-from discreet.posteriors.draws import Draws
 from discreet.posteriors.inference_data import PUBLIC_SEED
 from discreet.posteriors.labels import Labels
 from discreet.posteriors.posterior import Posterior
-from discreet.posteriors.read import ReadingOption, posterior, reading_of
+from discreet.posteriors.read import Draws, ReadingOption, posterior, reading_of
 from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.release.certificate import Certificate, certificate, in_words
 from discreet.release.folder import (

@@ -1,6 +1,6 @@
 """The report: one HTML page about a release, for people. Everything here is post-processing."""
 
-from discreet.report.ledger_view import LedgerView, ScopeView
 from discreet.report.page import report
+from discreet.report.promises import LedgerView, ScopeView
 
 __all__ = ["LedgerView", "ScopeView", "report"]

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.catalogue import row_of
 from discreet.release.certificate_text import losses
 from discreet.report import promises
-from discreet.report.ledger_view import LedgerView
-from discreet.report.markup import Html, element, facts, joined
-from discreet.report.numbers import certified, powers, share_upward, whole
+from discreet.report.markup import Html, certified, element, facts, joined, powers, share_upward, whole
+from discreet.report.promises import LedgerView
 
 if TYPE_CHECKING:
     from discreet.release.release import Release
@@ -33,7 +32,7 @@ def report(release: Release, ledger_view: LedgerView | None = None) -> str:
         ("result", "What was learned", found.picture()),
         ("intervals", "Intervals", found.intervals()),
         ("next", "The next record", found.next_record()),
-        ("privacy", "What is promised", promises.curve(release, said)),
+        ("privacy", "What is promised", promises.curve_section(release, said)),
         ("budget", "What was spent and what remains", promises.budget(said, ledger_view)),
         ("certificate", "The certificate in words", promises.certificate(said)),
         ("limits", "What is not covered", promises.not_covered(said)),

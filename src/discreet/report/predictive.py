@@ -14,15 +14,27 @@ from discreet.families.family import Floats
 from discreet.families.normal_mean import NormalMean
 from discreet.numerics.search import bisect, doubles
 from discreet.report.drawn.pictures import bars
-from discreet.report.drawn.svg import Axis, area, bottom_axis, box, curve, line, responsive
-from discreet.report.markup import Html, element, joined, paragraphs, table
-from discreet.report.numbers import places_for, shown, tick_teller
-from discreet.report.subject import Group, Subject, quoted
-from discreet.report.summary import LEVEL, shown_first
+from discreet.report.markup import (
+    Axis,
+    Html,
+    area,
+    bottom_axis,
+    box,
+    curve,
+    element,
+    joined,
+    line,
+    paragraphs,
+    places_for,
+    responsive,
+    shown,
+    table,
+    tick_teller,
+)
+from discreet.report.subject import LEVEL, Group, Subject, quoted, shown_first
 
 if TYPE_CHECKING:
-    from discreet.posteriors.base import FamilyPosterior
-    from discreet.posteriors.posterior import Posterior
+    from discreet.posteriors.posterior import FamilyPosterior, Posterior
     from discreet.release.release import Release
 
     Predictive = Callable[[Release, Subject, FamilyPosterior], Html]

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.sampling import checked_arguments as given
-from discreet.sampling import discrete, multivariate, noise, singles
+from discreet.sampling import discrete, ideal, singles
 from discreet.sampling.checked_arguments import Numbers, Rows
 from discreet.sampling.in_bulk import continuous as bulk
 from discreet.sampling.in_bulk.batches import FEW, FINEST, LARGEST_SHAPE, Shapes
-from discreet.sampling.lazy import Tape
-from discreet.sampling.source import Source
+from discreet.sampling.source import Source, Tape
 from discreet.sampling.truncated import Window, simplex_of
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -121,19 +120,19 @@ def regression(  # noqa: PLR0917
     a, b = given.positive_exact(shape, "shape"), given.positive_exact(scale, "scale")
     size, step = given.check_size(size), given.dyadic_grid(grid)
     given.check_dimension(len(centre), len(inverse))
-    law = multivariate.ExactNormalInverseGamma(centre, multivariate.cholesky(inverse), a, b, step)
+    law = ideal.ExactNormalInverseGamma(centre, ideal.cholesky(inverse), a, b, step)
     sampler = _sampler(size * (1 + len(centre)), fine=a > LARGEST_SHAPE)
     cells, variances = sampler.normal_inverse_gamma(source, law, size)
     return given.on_grid(cells, step).reshape(size, len(centre)), variances
 
 
 def inverse_wishart(source: Source, degrees: Exact, scale: Rows, size: int, bits: int = 32) -> Floats:
-    """Σ ~ InvWishart(degrees, scale) with mean scale/(degrees − d − 1); rounding as in multivariate.py"""
+    """Σ ~ InvWishart(degrees, scale) with mean scale/(degrees − d − 1); rounding as in ideal.py"""
     matrix = given.symmetric(scale, "scale")
     nu = _degrees(degrees, len(matrix))
     size, bits = given.check_size(size), given.check_bits(bits)
-    tape, root, n = Tape(source), multivariate.cholesky(matrix), len(matrix)
-    draws = [multivariate.inverse_wishart(tape, nu, root, n, bits) for _ in range(size)]
+    tape, root, n = Tape(source), ideal.cholesky(matrix), len(matrix)
+    draws = [ideal.inverse_wishart(tape, nu, root, n, bits) for _ in range(size)]
     return np.array(draws, dtype=np.float64).reshape(size, n, n)
 
 
@@ -152,10 +151,8 @@ def normal_inverse_wishart(  # noqa: PLR0917
     kappa, nu = given.positive_exact(strength, "strength"), _degrees(degrees, len(matrix))
     size, bits, step = given.check_size(size), given.check_bits(bits), given.dyadic_grid(grid)
     given.check_dimension(len(centre), len(matrix))
-    tape, root, n = Tape(source), multivariate.cholesky(matrix), len(matrix)
-    pairs = [
-        multivariate.normal_inverse_wishart(tape, centre, kappa, nu, root, step, bits) for _ in range(size)
-    ]
+    tape, root, n = Tape(source), ideal.cholesky(matrix), len(matrix)
+    pairs = [ideal.normal_inverse_wishart(tape, centre, kappa, nu, root, step, bits) for _ in range(size)]
     locations = given.on_grid(given.integers([k for location, _ in pairs for k in location]), step)
     spreads = np.array([s for _, s in pairs], dtype=np.float64)
     return locations.reshape(size, n), spreads.reshape(size, n, n)
@@ -164,19 +161,19 @@ def normal_inverse_wishart(  # noqa: PLR0917
 def discrete_laplace(source: Source, scale: Exact, size: int) -> Integers:
     """P(x) ∝ exp(−|x|/scale) on the integers, scale ≤ 10¹²"""
     width = given.positive_exact(scale, "scale")
-    if width > noise.LARGEST_SCALE:
+    if width > discrete.LARGEST_SCALE:
         raise ValueError("scale must be at most 10¹² so that draws fit int64; coarsen the statistic's grid")
-    return noise.laplace(source, width, given.check_size(size))
+    return discrete.laplace(source, width, given.check_size(size))
 
 
 def discrete_gaussian(source: Source, variance: Exact, size: int) -> Integers:
     """P(x) ∝ exp(−x²/(2·variance)) on the integers, variance ≤ 10²⁴"""
     spread = given.positive_exact(variance, "variance")
-    if spread > noise.LARGEST_SCALE**2:
+    if spread > discrete.LARGEST_SCALE**2:
         raise ValueError(
             "variance must be at most 10²⁴ so that draws fit int64; coarsen the statistic's grid"
         )
-    return noise.gaussian(source, spread, given.check_size(size))
+    return discrete.gaussian(source, spread, given.check_size(size))
 
 
 def bernoulli(source: Source, p: Exact, size: int) -> NDArray[np.bool_]:

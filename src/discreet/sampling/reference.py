@@ -15,8 +15,7 @@ from scipy import special
 
 from discreet.numerics.search import greatest_near
 from discreet.privacy.arithmetic.ball import ball, precision
-from discreet.sampling.lazy import Tape, Uniform, positive
-from discreet.sampling.source import Source
+from discreet.sampling.source import Source, Tape, Uniform, positive
 from discreet.sampling.truncated import Window
 
 HALF = Fraction(1, 2)

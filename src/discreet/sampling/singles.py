@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.arithmetic.ball import ball
-from discreet.sampling import flat, ideal, independent, reference, truncated
+from discreet.sampling import bounded_simplex, ideal, reference, truncated
 from discreet.sampling.checked_arguments import integers
+from discreet.sampling.ideal import ExactNormalInverseGamma
 from discreet.sampling.in_bulk.batches import Shapes
-from discreet.sampling.lazy import Lazy, Real, Tape, nearest, shortened
-from discreet.sampling.multivariate import ExactNormalInverseGamma
-from discreet.sampling.source import Source
+from discreet.sampling.source import Lazy, Real, Source, Tape, nearest, shortened
 
 
 def dirichlet(source: Source, shapes: Shapes, size: int, bits: int) -> NDArray[np.int64]:
@@ -72,13 +71,13 @@ def hopeless(simplex: truncated.Simplex) -> bool:
 
 def _proposals(simplex: truncated.Simplex) -> tuple[float, Callable[[Tape], list[Real]], float]:
     """Guess the simplex's acceptance, and return the best of three proposals with its own; one law."""
-    level = flat.flat(simplex.alpha, simplex.lower)
-    spread = independent.independent(simplex.alpha, simplex.lower)
+    level = bounded_simplex.flat(simplex.alpha, simplex.lower)
+    spread = bounded_simplex.independent(simplex.alpha, simplex.lower)
     own, other = simplex.chance(), level.chance()
     if spread is not None and (third := spread.chance()) > max(own, other):
-        return own, lambda tape: independent.from_independent(tape, spread), third
+        return own, lambda tape: bounded_simplex.from_independent(tape, spread), third
     if other > own:
-        return own, lambda tape: flat.from_flat(tape, level), other
+        return own, lambda tape: bounded_simplex.from_flat(tape, level), other
     return own, lambda tape: truncated.from_simplex(tape, simplex), own
 
 

@@ -14,7 +14,7 @@ from scipy.special import betainc, gammaincc, gammaln
 
 from discreet.privacy.arithmetic.ball import ball, ceiling, floor, settle
 from discreet.sampling import ideal
-from discreet.sampling.lazy import Lazy, Real, Tape, Uniform, positive
+from discreet.sampling.source import Lazy, Real, Tape, Uniform, positive
 
 FRIENDLY = 0.1  # reject from the whole Beta when at least this share of it lies inside
 

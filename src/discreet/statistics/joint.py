@@ -13,12 +13,9 @@ import ibis
 import numpy as np
 
 from discreet.families.family import Integers
-from discreet.tables.codes import Coded, clean_code, coded, mapped, sizes
 from discreet.tables.engine import batches, prepared
-from discreet.tables.errors import TableError
-from discreet.tables.rows import UNIT, clean_rows
-from discreet.tables.table import Table
-from discreet.tables.units import WEIGHT, weighted
+from discreet.tables.rows import UNIT, WEIGHT, Coded, clean_code, clean_rows, coded, mapped, sizes, weighted
+from discreet.tables.table import Table, TableError
 
 if TYPE_CHECKING:
     from ibis.expr import types as ir

@@ -16,12 +16,12 @@ from discreet.families.family import Floats, Integers
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.families.records import KEPT, LARGEST, Ball, refuse_overflow, tight
-from discreet.statistics.design import lined
-from discreet.statistics.exact_value import MOST_RECORDS, PrivateValue
+from discreet.statistics.bounded_statistic import MOST_RECORDS, PrivateValue
+from discreet.statistics.records import lined
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row, selected
 from discreet.tables.derived.columns import Affine, Column
+from discreet.tables.encode import double, floor, truncated
 from discreet.tables.engine import batches
-from discreet.tables.numbers import double, floor, truncated
 from discreet.tables.rows import clean_rows
 from discreet.tables.schema import Bounded
 from discreet.tables.table import Table

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.families.linear_regression import BayesianLinearRegression
+from discreet.families.named_columns import Feature, NamedColumns
 from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.models.margin_losses import Floats
+from discreet.models.margin_losses import Floats, Logistic, MarginLoss
 from discreet.models.regression_records import Records
-from discreet.statistics.design import compact
-from discreet.statistics.exact_value import PrivateValue
+from discreet.statistics.bounded_statistic import PrivateValue
 from discreet.statistics.sums import as_number, at_most
+from discreet.tables.derived.columns import Affine, Column, Compare, Constant, Expression
+from discreet.tables.derived.demands import literal, range_of
 from discreet.tables.engine import batches, prepared
 from discreet.tables.rows import clean_rows
-from discreet.tables.schema import Categorical, Kind
+from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind, Schema
 from discreet.tables.table import Table
 
 if TYPE_CHECKING:
@@ -24,6 +28,183 @@ if TYPE_CHECKING:
     from ibis.expr import types as ir
 
 
+# ── (Table, regression) → the table's columns as numbers of a row x and of its answer. Reads no value.
+OWN = "\0"  # begins the names of columns of ours: no column of data has it in its name
+ANSWER = f"{OWN}y"
+
+
+def bind_design(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLinear]:
+    """Select the model's columns, and tell it what their declarations make of them."""
+    chosen = table[model.columns]
+    design = tuple(f for name in model.features for f in features_of(chosen.schema[name], name))
+    _ = answer_of(model.loss, model, chosen.schema[model.target])  # refuses labels that are not declared
+    for part in (model.loss.value, model.loss.slope, model.loss.bend):
+        part(np.zeros(2), np.zeros(2))  # code that was declared fails before the charge, if at all
+    return chosen, model.bind(design)
+
+
+def designed(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLinear]:
+    """Return numeric columns, the features in [−1, 1] and the answer last, and the bound model."""
+    chosen, model = bind_design(table, model)
+    columns = {f"{OWN}x{i}": _column(f) for i, f in enumerate(model.design)}
+    columns[ANSWER] = answer_of(model.loss, model, chosen.schema[model.target])
+    return chosen.derive(**columns)[tuple(columns)], model
+
+
+def bind_line(table: Table, model: BayesianLinearRegression) -> tuple[Table, BayesianLinearRegression]:
+    """Do so for linear regression by name: a level less for each column, and the answer to scale, too."""
+    if model.named is None:
+        return table, model
+    chosen = table[model.named.columns]
+    return chosen, model.bind(*line_design(chosen.schema, model.named))
+
+
+def line_design(schema: Schema, named: NamedColumns) -> tuple[tuple[Feature, ...], Feature]:
+    """Return the features of every column, a level less for each, and the scale of the answer."""
+    kind = schema[named.target]
+    if not isinstance(kind, Binary | Bounded | Count):
+        raise TypeError(f"the target {named.target!r} is {kind.kind}: declare it Bounded, Count or Binary")
+    every = (against_first(features_of(schema[name], name)) for name in named.features)
+    return tuple(feature for each in every for feature in each), features_of(kind, named.target)[0]
+
+
+def against_first(features: tuple[Feature, ...]) -> tuple[Feature, ...]:
+    """Leave out the indicator of the first level, which the others are then measured against."""
+    first, *rest = features
+    return tuple(replace(f, reference=first.level) for f in rest) or features
+
+
+def lined(table: Table, model: BayesianLinearRegression) -> Table:
+    """Return numeric columns by name: features, the constant, the answer; else the table as it is."""
+    if model.named is None:
+        return table
+    columns = {f"{OWN}x{i}": _column(f) for i, f in enumerate(model.named.design)}
+    if model.named.intercept:
+        columns[f"{OWN}one"] = Constant(float(model.named.constant))
+    columns[ANSWER] = _column(model.named.answer)
+    return table.derive(**columns)[tuple(columns)]
+
+
+def compact(table: Table, model: GeneralizedLinear) -> Table:
+    """Return the same with a categorical column as its code: indicators are many, and made where they go."""
+    chosen, model = bind_design(table, model)
+    first = {feature.column: feature for feature in reversed(model.design)}
+    columns = {
+        f"{OWN}x{i}": Column(name) if isinstance(chosen.schema[name], Categorical) else _column(first[name])
+        for i, name in enumerate(model.features)
+    }
+    columns[ANSWER] = answer_of(model.loss, model, chosen.schema[model.target])
+    return chosen.derive(**columns)[tuple(columns)]
+
+
+# --- a declared column as features ------------
+@singledispatch
+def features_of(kind: Kind, name: str) -> tuple[Feature, ...]:
+    """Encode by the declaration alone, so that nothing is read from the data."""
+    raise TypeError(f"column {name!r} is {kind.kind}, which is no feature")
+
+
+@features_of.register(Bounded)
+@features_of.register(Count)
+def _features_of_bounded_or_count(kind: Bounded | Count, name: str) -> tuple[Feature, ...]:
+    """(x − centre)/half"""
+    low, high = map(float, range_of(kind))
+    if not 2.0**-500 < high - low < 2.0**500:
+        raise ValueError(f"the bounds of {name!r} are too near or too far to scale by; declare others")
+    centre, half = low / 2 + high / 2, high / 2 - low / 2
+    missing = float(kind.elsewhere if isinstance(kind, Bounded) else kind.missing)
+    return (Feature(name, centre, half, elsewhere=(missing - centre) / half),)
+
+
+@features_of.register
+def _features_of_binary(kind: Binary, name: str) -> tuple[Feature, ...]:
+    """[x = true]"""
+    return (Feature(name, level=kind.true),)
+
+
+@features_of.register
+def _features_of_categorical(kind: Categorical, name: str) -> tuple[Feature, ...]:
+    """[x = level] for each level, that of the undeclared included."""
+    return tuple(
+        Feature(name, level=level, elsewhere=float(code == kind.elsewhere))
+        for code, level in enumerate(kind.labels)
+    )
+
+
+def _column(feature: Feature) -> Expression:
+    if feature.level is None:
+        return Affine(Column(feature.column), 1 / feature.half, -feature.centre / feature.half)
+    return Indicator(feature.column, feature.level)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Indicator(Expression):
+    """[column = level]; a binary column is its own."""
+
+    column: str
+    level: Any
+
+    def names(self) -> frozenset[str]:
+        return frozenset({self.column})
+
+    def kind(self, schema: Schema) -> Kind:  # noqa: ARG002
+        return Binary()
+
+    def value(self, cells: Mapping[str, Any], schema: Schema) -> ir.Value:
+        kind = schema[self.column]
+        return (
+            cells[self.column] == kind.code(self.level)
+            if isinstance(kind, Categorical)
+            else cells[self.column]
+        )
+
+
+# --- a declared column as the answer ------------
+@singledispatch
+def answer_of(_loss: MarginLoss, model: GeneralizedLinear, kind: Kind) -> Expression:
+    """Take the number itself; the loss clips it."""
+    if not isinstance(kind, Binary | Bounded | Count):
+        raise TypeError(
+            f"the target {model.target!r} is {kind.kind}, and the {model.loss.name} loss needs numbers: "
+            "declare it Bounded, Count or Binary"
+        )
+    return Column(model.target)
+
+
+@answer_of.register(Logistic)
+def _answer_of_logistic(_loss: Logistic, model: GeneralizedLinear, kind: Kind) -> Expression:
+    """1 for the second label, −1 for the first, 0 for whatever else."""
+    labels: tuple[Any, Any] = getattr(model, "labels", (False, True))
+    try:
+        pair = tuple(Compare(Column(model.target), "==", label) for label in labels)
+        for each in pair:
+            _ = each.kind(Schema({model.target: kind}))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"labels {list(labels)} do not fit the target {model.target!r}: {error}") from None
+    return Sign(*pair)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Sign(Expression):
+    """[second] − [first]"""
+
+    first: Expression
+    second: Expression
+
+    def names(self) -> frozenset[str]:
+        return self.first.names() | self.second.names()
+
+    def kind(self, schema: Schema) -> Kind:  # noqa: ARG002
+        return Bounded(-1.0, 1.0)
+
+    def value(self, cells: Mapping[str, Any], schema: Schema) -> ir.Value:
+        first, second = (side.value(cells, schema) for side in (self.first, self.second))
+        return second.ifelse(literal(1), first.ifelse(literal(-1), literal(0)))
+
+
+# ── records
 BATCH = 2**15
 
 

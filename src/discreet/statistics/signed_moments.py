@@ -14,13 +14,13 @@ import numpy as np
 from discreet.families.family import Floats
 from discreet.families.records import refuse_overflow
 from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.models.signed_moments import constant_steps, length_square, moment_ball
-from discreet.statistics.design import ANSWER, designed
-from discreet.statistics.exact_value import MOST_RECORDS, PrivateValue
+from discreet.models.regression_records import constant_steps, length_square, moment_ball
+from discreet.statistics.bounded_statistic import MOST_RECORDS, PrivateValue
 from discreet.statistics.moments import BLOCK, clipped_rows, refuse_width, scale_settings, stored
+from discreet.statistics.records import ANSWER, designed
 from discreet.statistics.sums import as_number, at_most, exact_sum, one_row
+from discreet.tables.encode import double
 from discreet.tables.engine import batches
-from discreet.tables.numbers import double
 from discreet.tables.rows import clean_rows
 from discreet.tables.schema import Bounded
 from discreet.tables.table import Table

@@ -5,17 +5,164 @@ Engines disagree on NaN (greatest, or unordered), on rounding and on casts; each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import singledispatch
 from math import inf
+from typing import TYPE_CHECKING, Any, final
 
 import ibis
-from ibis.expr import datatypes as dt
+import ibis.expr.datatypes as dt
+import sqlglot as sg
 from ibis.expr import types as ir
 
-from discreet.tables.numbers import double, quantised
+from discreet.tables.engine import as_written
 from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind, Scalar
 
+if TYPE_CHECKING:
+    from ibis.backends import BaseBackend
+
+
+# ── Doubles on every engine exactly as NumPy has them: literals, floors, whole quotients.
+@ibis.udf.scalar.builtin(name="floor")  # type: ignore[untyped-decorator]
+def _floor(x: float) -> float:  # type: ignore[empty-body]
+    """Ibis' own floor casts to an integer, which takes thrice as long."""
+
+
+def double(x: float) -> ir.Value:
+    """Return a literal, as text: DuckDB reads bare digits as a decimal, and rounds twice to a double."""
+    return ibis.literal(repr(float(x))).cast("float64")
+
+
+def floor(x: ir.Value) -> ir.Value:
+    """⌊x⌋ as a double, for |x| < 2^53."""
+    return x.floor().cast("float64") if x.get_backend().name == "polars" else _floor(x)
+
+
+def quantised(x: ir.Value, grid: float) -> ir.Value:
+    """⌊x/g + ½⌋ as a double; for g > 1 as ⌊(x + g/2)/g⌋, the same number without an underflow."""
+    return floor(
+        x * double(1 / grid) + double(0.5) if grid <= 1 else (x + double(grid / 2)) * double(1 / grid)
+    )
+
+
+def truncated(x: ir.Value) -> ir.Value:
+    """Return x without its fraction, as a double."""
+    return (x >= double(0)).ifelse(floor(x), -floor(-x))
+
+
+# ── Columns as every engine compares them alike: numbers, truths, UUIDs, and texts by their code points.
+# Engines have texts that are equal where their letters are (NOCASE, citext, ICU and LCASE collations). Rows
+# of one unit must be the same rows for the engine's group-by and for our hash of the unit, so texts are
+# collated by code points here, before anything looks at them. A column of any other type is named, and is
+# refused where it is declared.
+DUCKDB = re.compile(r"(BOOLEAN|U?(TINY|SMALL|BIG)INT|U?INTEGER|HUGEINT|FLOAT|DOUBLE|DECIMAL\(.*\)|UUID)")
+SPARK = re.compile(r"(boolean|tinyint|smallint|int|bigint|float|double|decimal\(.*\))")
+POSTGRES = {
+    "bool": dt.boolean,
+    "int2": dt.int16,
+    "int4": dt.int32,
+    "int8": dt.int64,
+    "float4": dt.float32,
+    "float8": dt.float64,
+    "numeric": dt.Decimal(),  # of any precision: NaN is among all of them
+    "uuid": dt.uuid,
+}
+
+
+@final
+@dataclass(frozen=True)
+class EngineColumn:
+    """The engine's word for a type, the type in Ibis (None: not one that we read), the SQL that reads it."""
+
+    word: str
+    dtype: dt.DataType | None
+    sql: str = "{}"
+
+
+def comparable(
+    backend: BaseBackend,
+    query: str,
+    wanted: Collection[str],
+) -> tuple[Any, dict[str, str]]:
+    """Return the wanted columns of a query (all, where none is), and the types of those that are refused."""
+    found = COLUMNS[backend.name](backend, query)
+    chosen = {name: x for name, x in found.items() if name in wanted} or found
+    names = {name: _quoted(backend, name) for name in chosen}
+    parts = ", ".join(f"{x.sql.format(names[name])} AS {names[name]}" for name, x in chosen.items())
+    schema = ibis.schema({name: dt.unknown if x.dtype is None else x.dtype for name, x in chosen.items()})
+    relation = backend.sql(f"SELECT {parts} FROM ({query}) AS {_quoted(backend, 'rows')}", schema=schema)  # noqa: S608 - names are quoted
+    return relation, refused(found)
+
+
+def refused(columns: Mapping[str, EngineColumn]) -> dict[str, str]:
+    return {name: x.word for name, x in columns.items() if x.dtype is None}
+
+
+def all_of(backend: BaseBackend, table: str) -> str:
+    """SELECT * FROM it"""
+    return f"SELECT * FROM {_quoted(backend, table)}"  # noqa: S608 - quoted
+
+
+def _quoted(backend: BaseBackend, name: str) -> str:
+    return str(sg.to_identifier(name, quoted=True).sql(backend.dialect))
+
+
+# --- what the engine says of the columns of a query, without running it ------------
+def duckdb_columns(backend: BaseBackend, query: str) -> dict[str, EngineColumn]:
+    described = backend.con.sql(query)
+    types = zip(described.columns, map(str, described.types), strict=True)
+    return {name: _duckdb(backend, word) for name, word in types}
+
+
+def _duckdb(backend: BaseBackend, word: str) -> EngineColumn:
+    if word == "VARCHAR" or word.startswith("ENUM("):
+        return EngineColumn(word, dt.string, 'CAST({} AS TEXT) COLLATE "C"')
+    return EngineColumn(
+        word, backend.compiler.type_mapper.from_string(word) if DUCKDB.fullmatch(word) else None
+    )
+
+
+def _postgres_columns(backend: BaseBackend, query: str) -> dict[str, EngineColumn]:
+    """Domains are described as what they are of."""
+    with backend.con.cursor() as cursor, backend.con.transaction():
+        described = cursor.execute(f"SELECT * FROM ({query}) AS t LIMIT 0").description  # noqa: S608
+        rows = cursor.execute("SELECT oid, typname, typcategory FROM pg_catalog.pg_type").fetchall()
+    types = {oid: (word, category) for oid, word, category in rows}
+    return {x.name: _postgres(*types[x.type_code]) for x in described}
+
+
+def _postgres(word: str, category: str) -> EngineColumn:
+    if category in {"S", "E"}:  # texts, citext among them, and enums
+        return EngineColumn(word, dt.string, 'CAST({} AS TEXT) COLLATE "C"')
+    return EngineColumn(word, POSTGRES.get(word))
+
+
+def _spark_columns(backend: BaseBackend, query: str) -> dict[str, EngineColumn]:
+    with as_written(backend):
+        fields = backend._session.sql(query).schema.fields  # noqa: SLF001 - Ibis has no other name for it
+    return {x.name: _spark(backend, x.dataType.simpleString(), str(x.metadata)) for x in fields}
+
+
+def _spark(backend: BaseBackend, word: str, metadata: str) -> EngineColumn:
+    if word.startswith(("string", "varchar(", "char(")):
+        padded = word.startswith("char(") or "'char(" in metadata
+        collated = "{} COLLATE UTF8_BINARY"
+        return EngineColumn(word, dt.string, f"RTRIM({collated})" if padded else collated)
+    return EngineColumn(
+        word, backend.compiler.type_mapper.from_string(word) if SPARK.fullmatch(word) else None
+    )
+
+
+COLUMNS: dict[str, Callable[[Any, str], dict[str, EngineColumn]]] = {
+    "duckdb": duckdb_columns,
+    "postgres": _postgres_columns,
+    "pyspark": _spark_columns,
+}
+
+
+# ── encode
 LARGEST_DOUBLE = 1e308
 SMALLEST_DECIMAL = 1e-60  # smaller decimals are 0: a cast that underflows is an error on PostgreSQL
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 
 from discreet.tables.opening.sources import open_source
-from discreet.tables.schema import PLACEHOLDER
-from discreet.tables.toml import toml_column
+from discreet.tables.schema import PLACEHOLDER, toml_column
 
 if TYPE_CHECKING:
     from ibis.expr import datatypes as dt

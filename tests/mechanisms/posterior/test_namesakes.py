@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms.registry import MECHANISMS, offered_to
-from discreet.models.design import Feature
+from discreet.models.generalized_linear import Feature
 from discreet.models.regression_records import Records
 
 OF_FAMILIES = offered_to("family")

@@ -12,7 +12,7 @@ from scipy.special import betainc, betaln
 from discreet.mechanisms.posterior.network_sample import OneNetworkSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.naive_bayes import NaiveBayes
-from discreet.posteriors.network.queries import counts_of
+from discreet.posteriors.network.posterior import counts_of
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved
 from discreet.privacy.kinds import ApproxDP, BoundedRange, PureDP
 from discreet.sampling.source import SeededSource

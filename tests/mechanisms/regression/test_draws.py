@@ -20,16 +20,14 @@ from discreet.mechanisms.regression.draws import (
     private_potential,
     simulate,
 )
-from discreet.mechanisms.regression.knobs import allowed
+from discreet.mechanisms.regression.knobs import RecordCap, allowed
 from discreet.mechanisms.regression.one_sample import OneRegressionSample, loss_range
-from discreet.mechanisms.regression.record_cap import RecordCap
-from discreet.mechanisms.regression.samplers.radial_proposal import Proposal
-from discreet.mechanisms.regression.samplers.tilted_potential import Tilted
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
+from discreet.mechanisms.regression.samplers.potential import Tilted
+from discreet.mechanisms.regression.samplers.radial import Proposal
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss, Logistic
 from discreet.models.regression_records import Records
-from discreet.privacy.amplification.langevin import exact_draw
+from discreet.privacy.amplification.iteration import exact_draw
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved, Unreachable
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.sampling.source import SeededSource

@@ -10,15 +10,13 @@ import pytest
 from scipy.special import expit
 
 from discreet.audit.cases.regression import LINEAR, POINTS, STEP, data, gaussian, last_density, one_weight
-from discreet.mechanisms.regression.record_cap import LOWERED, PublicSize, RecordCap, counted
+from discreet.mechanisms.regression.knobs import LOWERED, PublicSize, RecordCap, counted
 from discreet.mechanisms.regression.samplers.langevin import LangevinRun, packed, stepper
 from discreet.mechanisms.regression.samplers.potential import Potential
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, MarginLoss
 from discreet.models.regression_records import Records
-from discreet.privacy.amplification.iteration import Step, iterate
-from discreet.privacy.amplification.langevin import Langevin, exact_draw
+from discreet.privacy.amplification.iteration import Langevin, Step, exact_draw, iterate
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.sampling.source import SeededSource
 
@@ -214,7 +212,7 @@ def test_compiled_and_plain_steps_agree_to_the_grid():
 
 
 def test_compiled_slopes_are_as_exact_as_claimed():
-    from discreet.mechanisms.regression.samplers import langevin_kernel as kernel
+    from discreet.mechanisms.regression.samplers import kernels as kernel
 
     s = np.concatenate([np.linspace(-60, 60, 200_001), [0.0, 1e-300, -1e300, 700.0]])
     for label in (-1.0, 0.0, 1.0):

@@ -19,16 +19,21 @@ from discreet.mechanisms.regression.samplers.certified_minimum import (
     minimum,
     pairwise,
 )
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
 from discreet.models.regression_records import Records
-from discreet.numerics.newton import descend, inverted
-from discreet.posteriors.regression.coverage import expected, records_behind
+from discreet.numerics.search import descend, inverted
+from discreet.posteriors.regression.coverage import (
+    Tilt,
+    expected,
+    expected_trace,
+    moments,
+    records_behind,
+    shape_at,
+    standard_rows,
+)
 from discreet.posteriors.regression.coverage import imagined as imagined_fit
 from discreet.posteriors.regression.perturbed_fit import reading
-from discreet.posteriors.regression.perturbed_fit_moments import Tilt, expected_trace, moments
-from discreet.posteriors.regression.standard_design import shape_at, standard_rows
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Unreachable
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.sampling.source import SeededSource

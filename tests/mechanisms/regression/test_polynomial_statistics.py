@@ -8,10 +8,9 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms.regression.polynomial_statistics import PolynomialStatistics, cost, usual_balance
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
-from discreet.models.signed_moments import constant_steps, length_square, moment_ball, signed_moments
+from discreet.models.regression_records import constant_steps, length_square, moment_ball, signed_moments
 from discreet.sampling.source import SeededSource
 
 

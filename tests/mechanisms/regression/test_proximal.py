@@ -8,12 +8,10 @@ import pytest
 from scipy import stats
 
 from discreet.mechanisms.regression.samplers import proximal, rejection
-from discreet.mechanisms.regression.samplers.loss_floors import pull
-from discreet.mechanisms.regression.samplers.potential import Potential
-from discreet.mechanisms.regression.samplers.radial_proposal import FINER
-from discreet.mechanisms.regression.samplers.rejection_rounding import Rounding
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.mechanisms.regression.samplers.potential import Potential, pull
+from discreet.mechanisms.regression.samplers.radial import FINER
+from discreet.mechanisms.regression.samplers.rejection import Rounding
+from discreet.models.generalized_linear import Feature, GeneralizedLinear
 from discreet.models.margin_losses import Logistic
 from discreet.models.regression_records import Records
 from discreet.privacy.guarantee import NotProved

@@ -13,18 +13,19 @@ from scipy import stats
 from discreet.mechanisms.regression.draws import DiffusedRegression, TunedRegression
 from discreet.mechanisms.regression.one_sample import OneRegressionSample
 from discreet.mechanisms.regression.samplers import rejection
-from discreet.mechanisms.regression.samplers.loss_floors import floor, pull
-from discreet.mechanisms.regression.samplers.potential import Potential
-from discreet.mechanisms.regression.samplers.radial_envelope import Growth, growth, metric, strips, tilt
-from discreet.mechanisms.regression.samplers.radial_proposal import (
+from discreet.mechanisms.regression.samplers.potential import Potential, Tilted, coarse, floor, pull
+from discreet.mechanisms.regression.samplers.radial import (
+    Growth,
     Proposal,
     ProposalBall,
     exponentials,
+    growth,
+    metric,
     normals,
+    strips,
+    tilt,
 )
-from discreet.mechanisms.regression.samplers.tilted_potential import Tilted, coarse
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression, GeneralizedLinear
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature, GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss, Logistic
 from discreet.models.regression_records import Records
 from discreet.privacy.arithmetic.ball import precision

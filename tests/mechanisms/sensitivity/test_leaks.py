@@ -50,7 +50,7 @@ def test_smooth_sensitivity_is_not_told_apart():
 
 def test_the_localised_scale_breaks_the_closed_form_check_too():
     """A Laplace twin on data whose local sensitivity halves: the exact profile passes any small δ."""
-    from discreet.mechanisms.noise.hockey_sticks import laplace_below, laplace_crossings, line_divergence
+    from discreet.mechanisms.noise.base import laplace_below, laplace_crossings, line_divergence
 
     left, right = (Fraction(0), Fraction(2)), (Fraction(0), Fraction(1))  # scales follow LS 1 and ½
     cuts = laplace_crossings(left, right, 0.5)

@@ -10,8 +10,8 @@ from discreet.families.laws.matrices import pack, unpack
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.posteriors.normal.latent_model import Observed
-from discreet.posteriors.normal.linear_regression_many_columns import METHOD, Given, read_normal
-from discreet.posteriors.normal.tempered_swarm import settle
+from discreet.posteriors.normal.linear_regression_moments import METHOD, Given, read_normal
+from discreet.posteriors.normal.starts import settle
 from discreet.report import report
 from discreet.sampling.source import SeededSource
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.posteriors.counts import naive_bayes as nb
 from discreet.posteriors.counts.counts_given_sum import WeightedCounts
 from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable, class_mass, draw
-from discreet.posteriors.counts_read import cell_posterior
 from discreet.posteriors.noise_law import KINDS, NoiseLaw
+from discreet.posteriors.read import cell_posterior
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource

@@ -10,9 +10,9 @@ from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.posteriors.counts import naive_bayes
-from discreet.posteriors.counts_read import cell_posterior
 from discreet.posteriors.mixture import read as mixture
 from discreet.posteriors.network import read as bayes_net
+from discreet.posteriors.read import cell_posterior
 from discreet.sampling.source import SeededSource
 
 SIZES = {"a": 2, "b": 2, "c": 2}  # equal on purpose: only names tell the tables apart

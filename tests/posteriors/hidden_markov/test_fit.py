@@ -5,10 +5,9 @@ import pytest
 
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.posteriors.answers import Disagreement
 from discreet.posteriors.hidden_markov import fit as hmm
-from discreet.posteriors.hidden_markov.labels import agreement
-from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
+from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior, agreement
+from discreet.posteriors.tables import Disagreement
 from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import SeededSource
 

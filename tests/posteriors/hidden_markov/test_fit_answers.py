@@ -8,7 +8,7 @@ import pytest
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.hidden_markov import fit as hmm
-from discreet.posteriors.hidden_markov.labels import agreement, apart, modal, overlap
+from discreet.posteriors.hidden_markov.posterior import agreement, apart, modal, overlap
 from discreet.sampling.source import SeededSource
 
 MODEL = HiddenMarkov(states=3, chain="r", step="t", features=("x", "y"), sizes=(6, 20, 4, 3))

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.hidden_markov import exact_counts as hmm_sweeps
 from discreet.posteriors.hidden_markov.chain import CountEmissions, StateChain
-from discreet.posteriors.hidden_markov.kernels import sweeps as hmm_sweeps
-from discreet.posteriors.hidden_markov.kernels.path_blocked import (
+from discreet.posteriors.hidden_markov.kernels.paths import (
     backward,
     blocked,
+    collapsed,
     forward,
     in_log_space,
     side_by_side,
 )
-from discreet.posteriors.hidden_markov.kernels.path_collapsed import collapsed
 from discreet.posteriors.hidden_markov.kernels.scores import CUT, weights
 from discreet.posteriors.hidden_markov.noisy_counts import NoisyData, NoisyEmissions
 from discreet.posteriors.noise_law import NoiseLaw

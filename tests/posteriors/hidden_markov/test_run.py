@@ -9,12 +9,12 @@ import pytest
 
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.posteriors.counts_read import cell_posterior
 from discreet.posteriors.hidden_markov import fit as hmm
 from discreet.posteriors.hidden_markov import run as hmm_run
 from discreet.posteriors.hidden_markov.chain import StateChain
 from discreet.posteriors.hidden_markov.noisy_counts import NoisyEmissions
-from discreet.posteriors.hidden_markov.starts import SWEEPS_OF_STARTS
+from discreet.posteriors.hidden_markov.run import SWEEPS_OF_STARTS
+from discreet.posteriors.read import cell_posterior
 from discreet.sampling.source import SeededSource
 
 MODEL = HiddenMarkov(states=3, chain="r", step="t", features=("x", "y")).bind(

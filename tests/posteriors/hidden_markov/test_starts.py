@@ -7,7 +7,7 @@ from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.hidden_markov.chain import CountEmissions, StateChain
 from discreet.posteriors.hidden_markov.noisy_counts import NoisyEmissions, noisy_data
-from discreet.posteriors.hidden_markov.starts import smoothed, start, tournament
+from discreet.posteriors.hidden_markov.run import smoothed, start, tournament
 from discreet.sampling.source import SeededSource
 
 MODEL = HiddenMarkov(states=8, chain="r", step="t", features=("a", "b"), sizes=(8, 40, 12, 3))

@@ -7,11 +7,10 @@ import pytest
 from scipy.stats import chi2
 
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.mixture import Mixture
 from discreet.posteriors.mixture import kernel as mixture_kernel
-from discreet.posteriors.mixture.chain import Evidence, MixtureChain, prior_of
-from discreet.posteriors.mixture.read import start
+from discreet.posteriors.mixture.read import Evidence, MixtureChain, prior_of, start
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.sampling.source import SeededSource
 

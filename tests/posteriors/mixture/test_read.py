@@ -7,10 +7,10 @@ import discreet as dc
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
-from discreet.posteriors.answers import Disagreement
 from discreet.posteriors.mixture.posterior import MixturePosterior, matching
 from discreet.posteriors.mixture.read import exact, fit
 from discreet.posteriors.network.read import exact as network_exact
+from discreet.posteriors.tables import Disagreement
 from discreet.privacy.guarantee import SUBSTITUTE
 from discreet.sampling.source import SeededSource
 

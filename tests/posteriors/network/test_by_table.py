@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.bayes_net import BayesianNetwork
-from discreet.posteriors.network.queries import ancestral, counts_of
+from discreet.posteriors.network.posterior import ancestral, counts_of
 from discreet.posteriors.network.read import exact, fit, naive, noise_aware, read
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.sampling.source import SeededSource

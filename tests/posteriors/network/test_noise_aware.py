@@ -9,13 +9,13 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.bayes_net import BayesianNetwork
-from discreet.posteriors.cautions import rows_near_empty
 from discreet.posteriors.network import read as bayes_net
 from discreet.posteriors.network.chain import NetworkChain
-from discreet.posteriors.network.queries import ancestral, counts_of
+from discreet.posteriors.network.posterior import ancestral, counts_of
 from discreet.posteriors.network.read import exact, fit, naive, posed, started
+from discreet.posteriors.noise_law import rows_near_empty
 from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.sampling.source import SeededSource
 

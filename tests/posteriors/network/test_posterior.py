@@ -9,7 +9,7 @@ from scipy.stats import beta
 
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
 from discreet.models.bayes_net import MOST_CONFIGURATIONS, BayesianNetwork
-from discreet.posteriors.network.queries import ancestral, counts_of, log_probabilities, marginal
+from discreet.posteriors.network.posterior import ancestral, counts_of, log_probabilities, marginal
 from discreet.posteriors.network.read import exact, naive
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.sampling.source import SeededSource

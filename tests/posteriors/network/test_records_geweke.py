@@ -11,7 +11,7 @@ import pytest
 
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.models.mixture import Mixture
-from discreet.posteriors.mixture.chain import Evidence, MixtureChain, prior_of
+from discreet.posteriors.mixture.read import Evidence, MixtureChain, prior_of
 from discreet.posteriors.network.chain import NetworkChain, NetworkProblem, layout_of
 from discreet.posteriors.network.kernel import Noise
 

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 import discreet as dc
 from discreet.models.bayes_net import BayesianNetwork
-from discreet.posteriors.draws import OnlyDraws
+from discreet.posteriors.read import OnlyDraws
 from discreet.sampling.source import SeededSource
 
 NETWORK = BayesianNetwork([("ward", "smoker"), ("ward", "ill"), ("smoker", "ill")])

@@ -6,8 +6,8 @@ import pytest
 from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression import Design
-from discreet.progress import steps
 from discreet.sampling.source import SeededSource
+from discreet.shown import steps
 
 QUICK = ChainLengths(chains=2, draws=100, thin=16, burn=1000)
 

@@ -6,9 +6,8 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression
-from discreet.posteriors.draws import Draws, OnlyDraws
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature
+from discreet.posteriors.read import Draws, OnlyDraws
 from discreet.posteriors.regression.coefficients import CoefficientDraws, NormalCoefficients
 from discreet.sampling.source import SeededSource
 

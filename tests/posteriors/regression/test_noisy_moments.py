@@ -7,8 +7,7 @@ from scipy.special import expit
 
 import discreet as dc
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature
 from discreet.models.regression_records import Records
 from discreet.posteriors.regression import noisy_moments as noisy_moments_posterior
 from discreet.posteriors.regression.noisy_moments import (

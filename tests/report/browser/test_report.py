@@ -19,8 +19,7 @@ from discreet.families import (
     NormalInverseWishart,
 )
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature
 from discreet.privacy.kinds import ApproxDP
 from discreet.report import LedgerView, ScopeView, report
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case, Cases
-from discreet.audit.cases.choice import softmax
+from discreet.audit.cases.noise import softmax
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker, accepted

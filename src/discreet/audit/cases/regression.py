@@ -26,8 +26,7 @@ from discreet.mechanisms.regression.draws import (
 from discreet.mechanisms.regression.one_sample import OneRegressionSample
 from discreet.mechanisms.regression.samplers.langevin import LangevinRun
 from discreet.mechanisms.regression.samplers.sampler import LastIterate
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.generalized_linear import Feature, GeneralizedLinear
 from discreet.models.margin_losses import DeclaredLoss, Floats
 from discreet.models.regression_records import Records
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee

@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases.choice import (
+from discreet.audit.cases.noise import (
     GRID,
     QUANTILE_LEFT,
     QUANTILE_RIGHT,
+    REACH,
+    discrete_laplace_pmf,
     noisy_max_law,
     permute_and_flip_law,
     quantile_law,
     softmax,
 )
-from discreet.audit.cases.noise import REACH, discrete_laplace_pmf
 from discreet.audit.twins.twin import Twins
 from discreet.mechanisms.choice.continuous_exponential import ContinuousExponential
 from discreet.mechanisms.choice.exponential import Exponential

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 from discreet.audit.case import Case
-from discreet.audit.cases.counts import discrete_gaussian, discrete_laplace
+from discreet.audit.cases.counts import NETWORK, discrete_gaussian, discrete_laplace, network_case
 from discreet.audit.twins.twin import Twins
+from discreet.mechanisms.posterior.network_sample import OneNetworkSample
+from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.kinds import PureDP, ZeroCDP
 
 twin = Twins()
@@ -23,3 +26,16 @@ def one_cell_a_table() -> Case:
     """ρ = Σ 1/(2σ²), as if a substitution moved one cell of a table and not two."""
     claim = ZeroCDP(1 / 8 + 1 / 18)
     return replace(discrete_gaussian(), claim=claim)
+
+
+# ── Broken twins of the network's posterior draw: BROKEN ON PURPOSE, never for use.
+QUARTER = Fraction(1, 4)
+
+
+@twin("one_network_sample/node_forgotten", "one node left out of the Lipschitz constant")
+def node_forgotten() -> Case:
+    """Δ of the root alone: the child's table is drawn at a temperature that does not pay for it."""
+    root = BayesianNetwork((), nodes=("a",)).bind({"a": 2})
+    paid = OneNetworkSample.calibrate(root, n=1, target=PureDP(1), truncation=QUARTER)
+    broken = OneNetworkSample(NETWORK, n=1, truncation=QUARTER, temperature=paid.temperature)
+    return network_case(broken, threshold=1.0)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from discreet.audit import exact_profiles as profiles
 from discreet.audit.case import Case
-from discreet.audit.cases.choice import softmax
 from discreet.audit.cases.mcmc import (
     LEFT,
     MODEL,
@@ -27,12 +26,13 @@ from discreet.audit.cases.mcmc import (
     sweeps,
     two_points,
 )
+from discreet.audit.cases.noise import softmax
 from discreet.audit.twins.twin import Twins
 from discreet.mcmc.barker import Barker
 from discreet.mcmc.kernel import Counts
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk
-from discreet.privacy.amplification.random_scan import secret_scan
+from discreet.privacy.amplification.mixing import secret_scan
 from discreet.privacy.kinds import BoundedRange, PureDP
 from discreet.sampling import exact
 from discreet.sampling.source import Source

@@ -3,13 +3,10 @@
 from discreet.audit.twins import (
     choice,
     counts,
-    float,  # noqa: A004 - the folder's own word
     hmm,
     local,
     mcmc,
     median,
-    moments,
-    network,
     noise,
     objective,
     posterior,
@@ -17,7 +14,7 @@ from discreet.audit.twins import (
 )
 
 _TABLES = (
-    *(float.twin, noise.twin, choice.twin, median.twin, posterior.twin, regression.twin, counts.twin),
-    *(network.twin, moments.twin, mcmc.twin, hmm.twin, objective.twin, local.twin),
+    *(noise.twin, choice.twin, median.twin, posterior.twin, regression.twin, counts.twin),
+    *(mcmc.twin, hmm.twin, objective.twin, local.twin),
 )
 TWINS = {name: twin for table in _TABLES for name, twin in table.items()}

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.catalogue import expect
-from discreet.cli.printed.cautions import cautions, read_as
 from discreet.cli.printed.errors import reworded
 from discreet.cli.printed.show import heading, say, table
 from discreet.families.family import Family, Floats
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.model import Model
-from discreet.posteriors.drawn import DrawnPosterior
-from discreet.posteriors.read import DRAWN
+from discreet.posteriors.read import DRAWN, DrawnPosterior
 from discreet.privacy.words import in_words, upward
 from discreet.release.certificate_text import asked_delta, losses
 
@@ -25,6 +23,31 @@ if TYPE_CHECKING:
     from discreet.release.release import Release
 
 
+# ── How a release was read, and what the reading says against itself.
+READ = {
+    "noise_aware": "noise-aware: the noise is part of the model, and intervals allow for it",
+    "naive": "naive: as if there were no noise, so intervals are too narrow",
+    "predictive": "predictive: made for predictions; its intervals are not the weights'",
+    "draws": "draws are all that was released: a further draw, or an interval, would cost again",
+}
+
+
+def read_as(release: Release) -> str:
+    """Name the reading and, where chains ran that may disagree, whether they do."""
+    said = READ.get(release.reading, release.reading)
+    modes = release.posterior.modes
+    if not modes:
+        return said
+    found = "one answer" if len(modes) == 1 else f"{len(modes)} DIFFERENT ANSWERS, and the likeliest is shown"
+    return f"{said}; {sum(map(len, modes))} chains found {found}"
+
+
+def cautions(release: Release) -> list[str]:
+    """Repeat where intervals are not to be trusted, and what is allowed but may surprise."""
+    return [*release.certificate()["cautions"], *release.posterior.cautions]
+
+
+# ── release
 LEVEL = 0.9
 FEW = 3  # tables of shares on the terminal
 

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.printed.errors import BEGUN, NOTHING_YET, one_line, reworded, unsure
-from discreet.cli.printed.show import complain, dump
-from discreet.cli.printed.streams import ENDS, all_is_said
+from discreet.cli.printed.show import ENDS, all_is_said, complain, dump
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
     from discreet.release.receipt import Receipt
     from discreet.release.release import Release
-    from discreet.report.ledger_view import LedgerView
+    from discreet.report.promises import LedgerView
 
 
 DRAWS = 1000  # in posterior.nc

@@ -18,7 +18,7 @@ from discreet.experiments.hidden_markov import pictures as hmm_pictures
 from discreet.experiments.hidden_markov import states as hmm_states
 from discreet.experiments.hidden_markov.states import FittedStates
 from discreet.experiments.thesis.figure import write_numbers
-from discreet.progress import steps
+from discreet.shown import steps
 
 Item = TypeVar("Item")
 

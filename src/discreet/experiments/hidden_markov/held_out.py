@@ -22,7 +22,7 @@ from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs
 from discreet.mcmc.running.plan import ChainPlan, calibrate
 from discreet.mcmc.running.run import run
 from discreet.mechanisms.statistics.noisy_counts import NoisyCounts
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.hidden_markov.fit import fit
 from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior

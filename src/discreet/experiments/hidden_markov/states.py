@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.datasets.event_log import FEATURES, EventLog
 from discreet.experiments.hidden_markov.held_out import METHODS, CellSplit, Effort, hash_of, model_of
-from discreet.posteriors.hidden_markov.labels import confusion, modal, relabelling
-from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
+from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior, confusion, modal, relabelling
 from discreet.sampling.source import SeededSource
 
 EPSILON = 5.0  # of F16 §6, over all five features together

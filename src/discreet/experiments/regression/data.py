@@ -19,11 +19,9 @@ from numpy.typing import NDArray
 from discreet.datasets import WORKCLASS, abalone, adult
 from discreet.datasets.event_log import VARIABLE
 from discreet.families.family import Integers
-from discreet.models.design import Feature
-from discreet.models.generalized_linear import BayesianLogisticRegression
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature
 from discreet.models.margin_losses import Floats
-from discreet.models.regression_records import Records
-from discreet.models.signed_moments import signed_moments
+from discreet.models.regression_records import Records, signed_moments
 
 DIGITS = "mnist_3v8.npz"
 MARGIN = 20  # R·norm: how far from 0 the log-odds of a row are thought to come

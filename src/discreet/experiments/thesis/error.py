@@ -12,13 +12,13 @@ from scipy.special import betainc, gammaln, xlog1py, xlogy
 
 from discreet.experiments.thesis.figure import (
     COLOURS,
+    absolute_error,
     finish,
     legend_beside,
     legendre,
     new_figure,
     write_numbers,
 )
-from discreet.experiments.thesis.truncated import absolute_error
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.family import Floats
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.experiments.thesis.figure import COLOURS, finish, new_figure, write_numbers
-from discreet.experiments.thesis.truncated import density, moments
+from discreet.experiments.thesis.figure import COLOURS, density, finish, moments, new_figure, write_numbers
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.family import Floats
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample

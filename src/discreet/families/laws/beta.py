@@ -11,7 +11,7 @@ from scipy.special import betainccinv, betaincinv, betaln, gammaln, polygamma, p
 
 from discreet.families.exact_fields import Rational, exactly, rational
 from discreet.families.family import Floats, credible
-from discreet.families.scalar import ScalarFamily
+from discreet.families.records import ScalarFamily
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.sampling.source import Source
 

@@ -23,7 +23,7 @@ from discreet.families.laws.matrices import (
     twice_off_diagonal,
     unpack_exact,
 )
-from discreet.families.laws.student import log_student
+from discreet.families.laws.normal_inverse_gamma import log_student
 from discreet.families.vector import VectorFamily
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.sampling.source import Source

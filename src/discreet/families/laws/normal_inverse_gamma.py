@@ -12,12 +12,20 @@ from scipy.special import gammainccinv, gammaln, polygamma, psi, stdtrit
 
 from discreet.families.exact_fields import Rational, exactly, power_of_two_above, rational
 from discreet.families.family import Floats, credible
-from discreet.families.laws.student import log_student
 from discreet.families.vector import VectorFamily
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.sampling.source import Source
 
 
+# ── Student's t, the predictive of every normal family with unknown spread.
+def log_student(square: Floats, degrees: float, scale: Floats | float, dimension: int = 1) -> Floats:
+    """Γ((ν+d)/2)/(Γ(ν/2)(νπs)^{d/2}) · (1 + q/(νs))^{−(ν+d)/2}, q the squared distance, s the scale."""
+    half = (degrees + dimension) / 2
+    front = gammaln(half) - gammaln(degrees / 2) - dimension / 2 * np.log(degrees * np.pi * scale)
+    return front - half * np.log1p(square / (degrees * scale))
+
+
+# ── normal inverse gamma
 @dataclass(frozen=True, repr=False, init=False)
 class NormalInverseGammaLaw(VectorFamily):
     """θ = (μ, σ²), η = (κm, 2b+κm², κ, 2a), T = (μ/σ², −1/(2σ²), −μ²/(2σ²), −½ln σ²).

@@ -1,4 +1,4 @@
-"""Σ ~ IW(ν, Ψ), μ|Σ ~ N(m, Σ/κ): the normal–inverse-Wishart law; its longer formulas are in wishart.py."""
+"""Σ ~ IW(ν, Ψ), μ|Σ ~ N(m, Σ/κ): the normal–inverse-Wishart law, after its longer formulas."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
+from scipy.special import gammainccinv, multigammaln, polygamma, psi, stdtr, stdtrit
 
 from discreet.families.exact_fields import Rational, exactly, power_of_two_above, rational
 from discreet.families.family import Floats, credible
-from discreet.families.laws import wishart
 from discreet.families.laws.matrices import (
     Matrix,
     PositiveDefinite,
@@ -24,12 +23,91 @@ from discreet.families.laws.matrices import (
     unpack,
     unpack_exact,
 )
-from discreet.families.laws.student import log_student
+from discreet.families.laws.normal_inverse_gamma import log_student
 from discreet.families.vector import VectorFamily
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.sampling.source import Source
 
 
+# ── Λ = Σ⁻¹ ~ Wishart(ν, Ψ⁻¹), μ|Σ ~ N(m, Σ/κ): moments of T = (Λμ, −½Λ packed, −½μᵀΛμ, ½ln|Λ|).
+def wishart_log_partition(k: float, nu: float, scale: Floats) -> float:
+    """C = ½νd ln 2 + lnΓ_d(ν/2) − ½ν ln|Ψ| + ½d ln(2π/κ)."""
+    d = scale.shape[0]
+    wishart = nu * d / 2 * np.log(2) + multigammaln(nu / 2, d) - nu / 2 * np.linalg.slogdet(scale)[1]
+    return float(wishart + d / 2 * np.log(2 * np.pi / k))
+
+
+def wishart_mean(m: Floats, k: float, nu: float, scale: Floats) -> Floats:
+    """EΛ = νΨ⁻¹, E ln|Λ| = Σψ((ν−i)/2) + d ln 2 − ln|Ψ|, EμᵀΛμ = mᵀEΛm + d/κ."""
+    d = m.size
+    precision = nu * np.linalg.inv(scale)
+    log = psi((nu - np.arange(d)) / 2).sum() + d * np.log(2) - np.linalg.slogdet(scale)[1]
+    packed = -0.5 * twice_off_diagonal(d) * pack(precision)
+    return np.concatenate([precision @ m, packed, [-(m @ precision @ m + d / k) / 2, log / 2]])
+
+
+def wishart_covariance(m: Floats, k: float, nu: float, scale: Floats) -> Floats:
+    """Cov(Λ_ij, Λ_kl) = ν(V_ik V_jl + V_il V_jk), V = Ψ⁻¹; Cov(Λ, ln|Λ|) = 2V; Λμ = Λm + Λ^½z/√κ."""
+    d = m.size
+    V = np.linalg.inv(scale)
+    coefficients, cross = _linear(m, k)
+    wishart = nu * (np.einsum("ik,jl->ijkl", V, V) + np.einsum("il,jk->ijkl", V, V)).reshape(d * d, d * d)
+    covariance: Floats = coefficients @ wishart @ coefficients.T + nu * cross @ V @ cross.T
+    mixed = np.zeros_like(covariance)
+    mixed[:, -1] = coefficients @ V.reshape(-1)
+    covariance += mixed + mixed.T
+    covariance[-2, -2] += d / (2 * k**2)
+    covariance[-1, -1] += polygamma(1, (nu - np.arange(d)) / 2).sum() / 4
+    return covariance
+
+
+def _linear(m: Floats, k: float) -> tuple[Floats, Floats]:
+    """T's coefficients of vec Λ and of Λ^½z."""
+    d, eye = m.size, np.eye(m.size)
+    first = np.kron(eye, m)
+    rows, columns = np.triu_indices(d)
+    second = -0.5 * (np.einsum("ri,rj->rij", eye[rows], eye[columns])).reshape(-1, d * d)
+    second *= twice_off_diagonal(d)[:, None]
+    quadratic = -0.5 * np.kron(m, m)[None]
+    cross = np.concatenate([eye, np.zeros((rows.size, d)), -m[None], np.zeros((1, d))]) / np.sqrt(k)
+    return np.concatenate([first, second, quadratic, np.zeros((1, d * d))]), cross
+
+
+def covariance_variance(nu: float, scale: Floats) -> Floats:
+    """Var Σ_ij = [(δ+1)Ψ_ij² + (δ−1)Ψ_iiΨ_jj]/(δ(δ−1)²(δ−3)), δ = ν − d; ∞ for δ ≤ 3."""
+    delta = nu - scale.shape[0]
+    if not delta > 3:
+        return np.full(scale.shape, np.inf)
+    diagonal = np.diag(scale)
+    top = (delta + 1) * scale**2 + (delta - 1) * np.outer(diagonal, diagonal)
+    return top / (delta * (delta - 1) ** 2 * (delta - 3))
+
+
+def covariance_quantile(nu: float, scale: Floats, i: int, j: int, probability: float) -> float:
+    """Quantile of Σ_ij = Σ_ii·B, Σ_ii ~ IG(½(ν−d+1), ½Ψ_ii) independent of B = Σ_ij/Σ_ii, a Student t."""
+    from scipy.integrate import quad  # noqa: PLC0415 - loads on first use
+    from scipy.optimize import brentq  # noqa: PLC0415
+
+    half = (nu - scale.shape[0] + 1) / 2
+    if i == j:
+        return float(scale[i, i] / 2 / gammainccinv(half, probability))
+    centre, degrees = scale[i, j] / scale[i, i], 2 * half + 1
+    spread = np.sqrt(scale[j, j] / scale[i, i] - centre**2) / np.sqrt(degrees)
+
+    def excess(c: float) -> float:
+        def inner(u: float) -> float:
+            first = scale[i, i] / 2 / gammainccinv(half, u)
+            return float(stdtr(degrees, (c / first - centre) / spread))
+
+        return float(quad(inner, 0, 1, limit=200, epsabs=1e-11)[0]) - probability
+
+    reach = np.sqrt(scale[i, i] * scale[j, j])
+    while excess(-reach) > 0 or excess(reach) < 0:
+        reach *= 2
+    return float(brentq(excess, -reach, reach, xtol=1e-12 * reach))
+
+
+# ── normal inverse wishart
 @dataclass(frozen=True, repr=False, init=False)
 class NormalInverseWishartLaw(VectorFamily):
     """θ = (μ, Σ packed), one flat vector; Λ = Σ⁻¹; η = (κm, Ψ+κmmᵀ packed, κ, ν).
@@ -77,7 +155,7 @@ class NormalInverseWishartLaw(VectorFamily):
 
     def log_partition(self) -> float:
         _, k, nu, scale = self._parameters
-        return wishart.log_partition(k, nu, scale)
+        return wishart_log_partition(k, nu, scale)
 
     def sufficient(self, theta: ArrayLike) -> Floats:
         mu, covariance = self.split_parameter(theta)
@@ -91,10 +169,10 @@ class NormalInverseWishartLaw(VectorFamily):
         return -(self.dimension + 2) / 2 * np.linalg.slogdet(self.split_parameter(theta)[1])[1]
 
     def mean_sufficient(self) -> Floats:
-        return wishart.mean_sufficient(*self._parameters)
+        return wishart_mean(*self._parameters)
 
     def covariance_sufficient(self) -> Floats:
-        return wishart.covariance_sufficient(*self._parameters)
+        return wishart_covariance(*self._parameters)
 
     # --- the law of θ = (μ, Σ packed) ------------
     def draw_records(self, theta: Floats, rng: np.random.Generator) -> Floats:
@@ -116,7 +194,7 @@ class NormalInverseWishartLaw(VectorFamily):
         _, k, nu, scale = self._parameters
         spare = nu - self.dimension - 1
         first = np.diag(scale) / (k * spare) if spare > 0 else np.full(self.dimension, np.inf)
-        return np.concatenate([first, pack(wishart.covariance_variance(nu, scale))])
+        return np.concatenate([first, pack(covariance_variance(nu, scale))])
 
     def interval(self, level: float) -> Floats:
         """Marginals: μ_i ~ t_δ(m_i, Ψ_ii/(κδ)), δ = ν−d+1; Σ_ij as in wishart.covariance_quantile."""
@@ -125,9 +203,7 @@ class NormalInverseWishartLaw(VectorFamily):
         spread = np.sqrt(np.diag(scale) / (k * delta))
         first = m[:, None] + spread[:, None] * stdtrit(delta, tails)
         cells = zip(*np.triu_indices(self.dimension), strict=True)
-        second = [
-            [wishart.covariance_quantile(nu, scale, int(i), int(j), t) for t in tails] for i, j in cells
-        ]
+        second = [[covariance_quantile(nu, scale, int(i), int(j), t) for t in tails] for i, j in cells]
         return np.concatenate([first, second])
 
     def sample(self, size: int, source: Source | None = None) -> NDArray[Any]:

@@ -16,8 +16,7 @@ from discreet.mechanisms.noise.laplace import DiscreteLaplace
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.sampling import exact
-from discreet.sampling.lazy import nearest
-from discreet.sampling.source import Source
+from discreet.sampling.source import Source, nearest
 
 WEIGHT_BITS = 20  # released weights are multiples of 2⁻²⁰
 

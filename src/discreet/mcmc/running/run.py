@@ -13,9 +13,9 @@ from discreet.mcmc.kernel import Counts, Kernel, State
 from discreet.mcmc.running.checkpoint import Checkpoint, CheckpointError, settings
 from discreet.mcmc.running.plan import ChainPlan
 from discreet.privacy.guarantee import Guarantee
-from discreet.progress import Advance, bar
 from discreet.sampling.agreement import effective_size, r_hat
 from discreet.sampling.source import SYSTEM, SeededSource, Source, Words
+from discreet.shown import Advance, bar
 
 
 @final

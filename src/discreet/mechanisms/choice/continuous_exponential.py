@@ -11,11 +11,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.calibration import largest_budget
-from discreet.mechanisms.checks import non_empty, positive, probability
 from discreet.mechanisms.choice.exponential import Rated, score_spread, utility_threshold
-from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.noise.hockey_sticks import finite_divergence
+from discreet.mechanisms.mechanism import largest_budget, non_empty, positive, probability
+from discreet.mechanisms.noise.base import BasicMechanism, finite_divergence
 from discreet.mechanisms.sensitivity.median import OnInterval
 from discreet.privacy.arithmetic.ball import Exact, ball
 from discreet.privacy.guarantee import Guarantee

@@ -12,10 +12,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.calibration import largest_budget
-from discreet.mechanisms.checks import positive, probability, vector, whole
-from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.noise.hockey_sticks import BITS, finite_divergence
+from discreet.mechanisms.mechanism import largest_budget, positive, probability, vector, whole
+from discreet.mechanisms.noise.base import BITS, BasicMechanism, finite_divergence
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import BoundedRange

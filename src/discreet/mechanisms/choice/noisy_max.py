@@ -10,9 +10,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.calibration import least_noise
-from discreet.mechanisms.checks import integers, positive, whole
 from discreet.mechanisms.choice.exponential import Choice, score_spread
+from discreet.mechanisms.mechanism import integers, least_noise, positive, whole
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, pure
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee

@@ -10,9 +10,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.calibration import largest_budget
-from discreet.mechanisms.checks import positive, vector, whole
 from discreet.mechanisms.choice.exponential import Choice, Rated, score_spread, utility_threshold
+from discreet.mechanisms.mechanism import largest_budget, positive, vector, whole
 from discreet.privacy.arithmetic.ball import Exact, ball
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP

@@ -9,11 +9,9 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.calibration import largest_budget
-from discreet.mechanisms.checks import fixed_size, integers, positive, whole
 from discreet.mechanisms.local.randomised_response import BITS, binomial, log_ratio
-from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.noise.hockey_sticks import finite_divergence
+from discreet.mechanisms.mechanism import fixed_size, integers, largest_budget, positive, whole
+from discreet.mechanisms.noise.base import BasicMechanism, finite_divergence
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP

@@ -11,10 +11,8 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.calibration import least_noise
-from discreet.mechanisms.checks import bits, fixed_size, probability, whole
-from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.noise.hockey_sticks import finite_divergence
+from discreet.mechanisms.mechanism import bits, fixed_size, least_noise, probability, whole
+from discreet.mechanisms.noise.base import BasicMechanism, finite_divergence
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP

@@ -9,7 +9,7 @@ from typing import ClassVar, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.checks import whole
+from discreet.mechanisms.mechanism import whole
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace

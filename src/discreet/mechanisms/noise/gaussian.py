@@ -11,17 +11,17 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
-from discreet.mechanisms.checks import (
+from discreet.mechanisms.mechanism import (
+    WIDEST_DISCRETE,
     epsilon_point,
     integer_noise,
+    least_noise,
     positive,
     probability,
     tail_of,
     whole,
 )
-from discreet.mechanisms.noise.base import IntegerNoise, RealNoise
-from discreet.mechanisms.noise.hockey_sticks import BITS, at_least, line_divergence
+from discreet.mechanisms.noise.base import BITS, IntegerNoise, RealNoise, at_least, line_divergence
 from discreet.mechanisms.noise.laplace import default_grid
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import Guarantee

@@ -13,14 +13,13 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.checks import positive, reals, whole
+from discreet.mechanisms.mechanism import positive, reals, whole
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.gaussian import Gaussian
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import GaussianDP
-from discreet.sampling.lazy import Uniform, nearest
-from discreet.sampling.source import SYSTEM, Source
+from discreet.sampling.source import SYSTEM, Source, Uniform, nearest
 
 HALF = np.uint64(2**63)
 DOUBT = 2.0**-10  # of a cell: doubles are good to 1e-6 of one where a cell is 2^-20 of σ

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import ClassVar, Self, final
 
 from discreet.families.family import Family
-from discreet.mechanisms.posterior.by_model import by_model
 from discreet.mechanisms.posterior.draw import (
     DOMINANCE,
     KNOB_BITS,
     PosteriorDraw,
+    by_model,
     fraction_of_one,
     largest_knob,
     verified,

@@ -8,9 +8,8 @@ from functools import singledispatch
 from typing import ClassVar, Self, final
 
 from discreet.families.family import Family
-from discreet.mechanisms.posterior.by_model import by_model
 from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior
-from discreet.mechanisms.posterior.draw import DOMINANCE, PosteriorDraw, meets, refuse_hopeless
+from discreet.mechanisms.posterior.draw import DOMINANCE, PosteriorDraw, by_model, meets, refuse_hopeless
 from discreet.privacy.guarantee import Guarantee, Unreachable
 from discreet.privacy.kinds import ApproxDP, RenyiDP
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import rational
 from discreet.families.family import Floats, Integers, public_size, records, table_size
-from discreet.mechanisms.posterior.least_temperature import Promise, TemperedSample
+from discreet.mechanisms.posterior.tempered_laws import Promise, TemperedSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.arithmetic.ball import Exact, PrecisionError, ball, ceiling, settle
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, NotProved, Relation

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import rational
 from discreet.families.family import Family, public_size, table_size
-from discreet.mechanisms.posterior.by_model import by_model, refuse_namesakes
-from discreet.mechanisms.posterior.least_temperature import Promise, TemperedSample
+from discreet.mechanisms.posterior.draw import by_model, refuse_namesakes
 from discreet.mechanisms.posterior.tempered_laws import (
+    Promise,
     SimplexPrior,
     Temper,
+    TemperedSample,
     TruncatedPosterior,
     simplex_prior,
 )

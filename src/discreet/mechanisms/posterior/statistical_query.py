@@ -12,8 +12,7 @@ import numpy as np
 
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.family import records
-from discreet.mechanisms.calibration import largest_budget
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import Mechanism, largest_budget
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace
 from discreet.mechanisms.posterior.draw import DOMINANCE, PosteriorDraw

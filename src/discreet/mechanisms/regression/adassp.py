@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.families.family import public_size, root_above
 from discreet.families.laws.matrices import unpack
 from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.mechanisms.calibration import least_noise
-from discreet.mechanisms.checks import integers, positive
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import Mechanism, integers, least_noise, positive
 from discreet.mechanisms.noise.gaussian import FINEST, Gaussian
 from discreet.mechanisms.noise.laplace import default_grid
 from discreet.numerics.search import greatest_near

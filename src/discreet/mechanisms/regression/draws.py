@@ -17,8 +17,7 @@ from discreet.families.exact_fields import rational
 from discreet.families.family import public_size
 from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.posterior.draw import SeveralDraws, fraction_of_one, verified
-from discreet.mechanisms.regression.knobs import allowed, largest_knob, least_strength, ruled
-from discreet.mechanisms.regression.record_cap import Size, counted
+from discreet.mechanisms.regression.knobs import Size, allowed, counted, largest_knob, least_strength, ruled
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.mechanisms.regression.samplers.sampler import SAMPLERS, RegressionSampler
 from discreet.models.generalized_linear import GeneralizedLinear

@@ -13,8 +13,7 @@ from discreet.families.family import public_size
 from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.posterior.draw import fraction_of_one, verified
 from discreet.mechanisms.regression.draws import private_potential
-from discreet.mechanisms.regression.knobs import largest_knob
-from discreet.mechanisms.regression.record_cap import Size, counted
+from discreet.mechanisms.regression.knobs import Size, counted, largest_knob
 from discreet.mechanisms.regression.samplers.sampler import SAMPLERS
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats, Logistic, MarginLoss

@@ -12,16 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.family import double_above, public_size, root_above
 from discreet.families.laws.matrices import unpack
-from discreet.mechanisms.calibration import WIDEST, WIDEST_DISCRETE, least_noise
-from discreet.mechanisms.checks import integers, positive
-from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.mechanisms.mechanism import (
+    WIDEST,
+    WIDEST_DISCRETE,
+    ModelMechanism,
+    integers,
+    least_noise,
+    positive,
+)
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.gaussian import FINEST, DiscreteGaussian, Gaussian
 from discreet.mechanisms.noise.laplace import default_grid
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Logistic
-from discreet.models.signed_moments import grid, length_square
+from discreet.models.regression_records import grid, length_square
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation
 from discreet.privacy.kinds import GaussianDP, ZeroCDP

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.checks import exact, finite, non_empty, positive
+from discreet.mechanisms.mechanism import exact, finite, non_empty, positive
 from discreet.numerics.search import bisect, integers
 from discreet.privacy.arithmetic.ball import Exact
 

@@ -10,18 +10,17 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.checks import epsilon_point, positive, probability
-from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.noise.hockey_sticks import (
+from discreet.mechanisms.mechanism import epsilon_point, positive, probability
+from discreet.mechanisms.noise.base import (
     BITS,
+    BasicMechanism,
     at_least,
     laplace_below,
     laplace_crossings,
     line_divergence,
     positive_parts,
 )
-from discreet.mechanisms.noise.laplace import DiscreteLaplace
-from discreet.mechanisms.noise.laplace_integers import laplace_cells
+from discreet.mechanisms.noise.laplace import DiscreteLaplace, laplace_cells
 from discreet.mechanisms.sensitivity.median import OnInterval, SortedSample
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, floor, precision
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Unreachable

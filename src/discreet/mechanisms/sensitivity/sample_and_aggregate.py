@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Protocol, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.checks import whole
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import Mechanism, whole
 from discreet.mechanisms.noise.clipped_mean import ClippedMean
 from discreet.mechanisms.sensitivity.median import Interval
 from discreet.mechanisms.sensitivity.smooth_sensitivity import SmoothSensitivityMedian

@@ -11,16 +11,16 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.checks import epsilon_point, positive, probability, whole
-from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.noise.hockey_sticks import (
+from discreet.mechanisms.mechanism import epsilon_point, positive, probability, whole
+from discreet.mechanisms.noise.base import (
     BITS,
+    BasicMechanism,
     at_least,
     laplace_below,
     laplace_crossings,
     line_divergence,
 )
-from discreet.mechanisms.noise.laplace_integers import laplace_cells
+from discreet.mechanisms.noise.laplace import laplace_cells
 from discreet.mechanisms.sensitivity.median import OnInterval, SortedSample
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, decide, floor, largest, precision
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Unreachable

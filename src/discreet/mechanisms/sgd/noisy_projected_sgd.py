@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.calibration import least_noise
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import Mechanism, least_noise
 from discreet.mechanisms.noise.gaussian import Gaussian
 from discreet.mechanisms.noise.laplace import default_grid
 from discreet.mechanisms.sgd.losses import Floats, Gradient, Loss, clipped, compiled

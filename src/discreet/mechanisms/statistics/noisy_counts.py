@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.families.family import public_size, table_size
-from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
-from discreet.mechanisms.checks import positive
-from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.mechanisms.mechanism import WIDEST_DISCRETE, ModelMechanism, least_noise, positive
 from discreet.mechanisms.noise.base import BasicMechanism
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.mechanisms.statistics.noisy_statistics import NOISES
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
 from discreet.models.count_model import CountModel
 from discreet.privacy.accounting.composition import compose
 from discreet.privacy.arithmetic.ball import Exact

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.families.family import Family, Integers, Sensitivity, public_size, table_size
-from discreet.mechanisms.calibration import WIDEST_DISCRETE, least_noise
-from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.mechanisms.mechanism import WIDEST_DISCRETE, ModelMechanism, least_noise
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, Laplace

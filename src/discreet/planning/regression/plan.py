@@ -19,17 +19,22 @@ from discreet.mechanisms.registry import model_mechanism, offered_to
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
-from discreet.models.regression_records import Records
-from discreet.models.regression_values import VALUES
+from discreet.models.regression_records import VALUES, Records
 from discreet.planning.ranked import Refusal, rank, tried
-from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction, standard_error
-from discreet.planning.regression.worlds import World, Worlds, missed, worlds
-from discreet.posteriors.draws import OnlyDraws, as_released_value
-from discreet.posteriors.read import posterior
+from discreet.planning.regression.prediction import (
+    RegressionPlan,
+    RegressionPrediction,
+    World,
+    Worlds,
+    missed,
+    standard_error,
+    worlds,
+)
+from discreet.posteriors.read import OnlyDraws, as_released_value, posterior
 from discreet.posteriors.regression.coefficients import Coefficients, NormalCoefficients
 from discreet.privacy.arithmetic.ball import PrecisionError
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee
-from discreet.progress import steps
+from discreet.shown import steps
 
 CRITERIA = ("error", "log_loss", "rms", "width")
 SECONDS, EACH, WORK = 6.0, 0.15, 6e-8  # of a plan; of a replicate, and of its n·d·(d + 20), about

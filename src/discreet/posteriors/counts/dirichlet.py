@@ -12,18 +12,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.family import Floats, Integers, credible
 from discreet.families.laws.dirichlet import DirichletLaw
-from discreet.posteriors.base import NoiseAware, public_source
-from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
 from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable
 from discreet.posteriors.counts.nested_counts import draw as drawn
 from discreet.posteriors.noise_law import NoiseLaw
-from discreet.posteriors.posterior import Diagnostics, generator
+from discreet.posteriors.posterior import Diagnostics, NoiseAware, generator, public_source
 from discreet.sampling.source import Source
 
 if TYPE_CHECKING:
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 
 
+# ── Draws from Dirichlet laws whose parameters may be tiny: through logarithms, for a gamma would underflow.
+def log_gammas(shapes: Floats, rng: np.random.Generator) -> Floats:
+    """Ln G, G ~ Gamma(shape): below 1 as G' U^{1/shape}, G' ~ Gamma(shape + 1)."""
+    small = shapes < 1
+    logs = np.log(rng.standard_gamma(np.where(small, shapes + 1, shapes)))
+    logs[small] += np.log1p(-rng.random(int(small.sum()))) / shapes[small]
+    return np.asarray(logs)
+
+
+def dirichlet_draws(shapes: Floats, rng: np.random.Generator) -> Floats:
+    """One draw for each simplex, the last axis."""
+    logs = log_gammas(shapes, rng)
+    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+# ── dirichlet
 FEWEST, MOST, ENTRIES = 240, 4000, 2**20  # draws of the counts: entries / cells, within these
 METHOD = "independent draws of the counts, θ integrated out"
 CELLS = 4096  # whose intervals are found at once

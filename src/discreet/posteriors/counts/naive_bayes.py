@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, logsumexp
 
 from discreet.families.family import Floats, Integers, credible
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.naive_bayes import NaiveBayes
-from discreet.posteriors.cautions import rows_near_empty
-from discreet.posteriors.counts.dirichlet_draws import dirichlet_draws
+from discreet.posteriors.counts.dirichlet import dirichlet_draws
 from discreet.posteriors.counts.nested_counts import NestedProblem, NoisyTable, draw
-from discreet.posteriors.counts_read import known_reading, refitted
-from discreet.posteriors.noise_law import NoiseLaw
+from discreet.posteriors.noise_law import NoiseLaw, rows_near_empty
 from discreet.posteriors.posterior import Diagnostics, generator
+from discreet.posteriors.read import known_reading, refitted
 from discreet.posteriors.tables import ProbabilityTable, TableAxis, TablePosterior
 from discreet.sampling.source import SeededSource, Source
 

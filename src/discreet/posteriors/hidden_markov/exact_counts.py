@@ -1,4 +1,5 @@
 # mypy: disable-error-code="untyped-decorator,no-any-return"
+# ruff: noqa: PLR0917 (a kernel takes arrays and numbers, not objects)
 """Emission tables given states and counts, and scores of states given emission tables: the conjugate half."""
 
 from __future__ import annotations
@@ -7,8 +8,16 @@ import math
 
 import numpy as np
 
-from discreet.posteriors.hidden_markov.kernels.compile import kernel
-from discreet.posteriors.hidden_markov.kernels.scores import TINY, Floats, Integers, Singles
+from discreet.posteriors.hidden_markov.kernels.paths import blocked, collapsed, draw_transitions
+from discreet.posteriors.hidden_markov.kernels.scores import (
+    TINY,
+    Floats,
+    Integers,
+    Singles,
+    kernel,
+    transition_counts,
+    weights,
+)
 
 
 @kernel
@@ -95,3 +104,65 @@ def log_tables(log_theta: Floats, offsets: Integers, beta: float, totals: Floats
         for j in range(log_theta.shape[1]):
             value += (totals[k, j] - 1.0) * log_theta[k, j]
     return value
+
+
+# ── Whole sweeps on counts read as exact: emission tables, scores, states; by either kernel for the states.
+@kernel
+def emission_step(
+    rng: np.random.Generator,
+    counts: Singles,
+    offsets: Integers,
+    beta: float,
+    power: float,
+    z: Integers,
+    totals: Floats,
+    log_theta: Floats,
+    columns: Singles,
+    scores: Singles,
+) -> None:
+    """θ | z, n and the scores of all states; both tempered: n^power"""
+    state_counts(counts, z, beta / power, totals)
+    totals *= power
+    draw_emissions(rng, totals, offsets, log_theta)
+    score_counts(counts, log_theta, columns, scores)
+    if power != 1.0:
+        scores *= power
+
+
+@kernel
+def path_by_blocks(
+    rng: np.random.Generator,
+    scores: Singles,
+    likelihoods: Singles,
+    alpha: float,
+    chains: int,
+    z: Integers,
+    moved: Floats,
+    transposed: Floats,
+    matrix: Floats,
+    filtered: Floats,
+    totals: Floats,
+) -> None:
+    """Draw A | z, then z | A."""
+    transition_counts(z, chains, moved, transposed)
+    draw_transitions(rng, moved, alpha, matrix, transposed)
+    blocked(rng, scores, likelihoods, chains, matrix, transposed, filtered, totals, z)
+
+
+@kernel
+def path_by_cells(
+    rng: np.random.Generator,
+    scores: Singles,
+    likelihoods: Singles,
+    alpha: float,
+    chains: int,
+    z: Integers,
+    moved: Floats,
+    transposed: Floats,
+    matrix: Floats,  # noqa: ARG001 - the same arguments as path_by_blocks
+    filtered: Floats,  # noqa: ARG001
+    totals: Floats,  # noqa: ARG001
+) -> None:
+    """Draw every z | z elsewhere, A integrated out."""
+    weights(scores, transposed.shape[0], likelihoods)
+    collapsed(rng, scores, likelihoods, alpha, chains, z, moved, transposed, np.empty((0, 0)))

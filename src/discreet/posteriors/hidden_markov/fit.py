@@ -2,25 +2,70 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.posteriors.cautions import unexplained
-from discreet.posteriors.hidden_markov.chain import StateChain
-from discreet.posteriors.hidden_markov.notes import notes_of
+from discreet.posteriors.hidden_markov.chain import READINGS_OF, StateChain, unread_cells
 from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
-from discreet.posteriors.hidden_markov.readings import READINGS_OF, unread_cells
 from discreet.posteriors.hidden_markov.run import SweepPlan, run
-from discreet.sampling.source import SYSTEM, Source
+from discreet.posteriors.noise_law import unexplained
+from discreet.sampling.source import SYSTEM, SeededSource, Source
+
+if TYPE_CHECKING:
+    from discreet.posteriors.hidden_markov.chain import Data
 
 
+# ── What is allowed in a hidden Markov fit but may surprise, said aloud; all of it is read off the release.
+FEW = 5  # a state with fewer records than this shows mostly its prior
+DEVIATIONS = 2.0  # of noise, which a number of records must exceed to be told from none
+
+
+def notes_of(data: Data, made: HiddenMarkovPosterior) -> tuple[str, ...]:
+    return (*_of_cells(data, made.model.states), *_of_states(data, made.best))
+
+
+def _of_cells(data: Data, states: int) -> list[str]:
+    """Of cells that are missing or empty, as far as the noise lets one tell."""
+    cells, missing = data.sizes.size, int(data.unread.sum())
+    told = int((data.sizes[~data.unread] > DEVIATIONS * data.spread).sum())
+    empty, notes = cells - missing - told, []
+    if missing:
+        notes.append(f"{missing} of {cells} cells were not read, as asked")
+    if empty and data.spread:
+        notes.append(
+            f"{empty} of {cells} cells cannot be distinguished from empty ones (two deviations of noise)"
+        )
+    elif empty:
+        notes.append(f"{empty} of {cells} cells show no records: their states come from their neighbours")
+    if states > told:
+        occupied = "cells distinguishable from empty ones" if data.spread else "occupied cells"
+        notes.append(
+            f"{states} states for {told} {occupied}: the data cannot support them all, and the states "
+            "without cells show the prior"
+        )
+    return notes
+
+
+def _of_states(data: Data, best: HiddenMarkovPosterior) -> list[str]:
+    """Of states whose cells hold, by Σ_c P(z_c = k)·(records of c), too few records or no more than noise."""
+    shares = best.assignments().mean(axis=0).reshape(data.sizes.size, -1) * ~data.unread[:, None]
+    held, noise = data.sizes @ shares, data.spread * np.sqrt((shares**2).sum(axis=0))
+    if not (small := int((held < np.maximum(FEW, DEVIATIONS * noise)).sum())):
+        return []
+    limit = f"fewer than {FEW} records" + (", or no more than two deviations of noise" if data.spread else "")
+    said = f"{small} of {best.model.states} states hold {limit}: the data do not support so many, and those"
+    return [f"{said} show mostly the prior"]
+
+
+# ── fit
 def fit(
     counts: NoisyCells | Mapping[str, ArrayLike] | ArrayLike,
     model: HiddenMarkov,
@@ -89,3 +134,11 @@ def _whole(number: int, what: str, least: int = 1) -> int:
     if isinstance(number, bool) or not (isinstance(number, int) and number >= least):
         raise ValueError(f"{what} must be an integer of at least {least}, got {number!r}")
     return number
+
+
+# ── A release of noisy counts read by the hidden Markov model: several chains, the same numbers every time.
+def read(cells: NoisyCells, model: HiddenMarkov, reading: str) -> HiddenMarkovPosterior:
+    """Fit with the usual settings; `hmm.fit` has them all as arguments."""
+    text = repr((cells.noisy.tobytes(), cells.n, cells.noise, cells.scales, model))
+    seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")  # public anyway
+    return fit(cells, model, reading=reading, source=SeededSource(seed))

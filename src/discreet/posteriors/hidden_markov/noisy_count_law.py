@@ -19,8 +19,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.posteriors.hidden_markov.kernels.compile import kernel
-from discreet.posteriors.hidden_markov.kernels.scores import TINY, Floats, Integers
+from discreet.posteriors.hidden_markov.kernels.scores import TINY, Floats, Integers, kernel
 from discreet.posteriors.noise_law import NoiseLaw
 
 SPACING = 0.25  # between nodes in √μ

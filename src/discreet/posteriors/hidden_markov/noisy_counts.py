@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.posteriors.cautions import strayed
-from discreet.posteriors.hidden_markov.chain import Arrays, Emissions, Scores
+from discreet.posteriors.hidden_markov.chain import Arrays, Emissions, Scores, records_of
 from discreet.posteriors.hidden_markov.kernels.noisy_moves import (
     WANTED,
     clamp,
@@ -28,8 +27,7 @@ from discreet.posteriors.hidden_markov.noisy_count_law import (
     noise_table,
     noisy_scores,
 )
-from discreet.posteriors.hidden_markov.readings import records_of
-from discreet.posteriors.noise_law import NoiseLaw
+from discreet.posteriors.noise_law import NoiseLaw, strayed
 
 SIZE_SHAPE = 0.5  # λ_c ~ Gamma(½): a cell may well be empty, or hold many times the mean
 FLAT = (-1.0, 0.0)  # of 1/mean, as a Gamma: a flat prior on the mean, that is, on n/(R·T)

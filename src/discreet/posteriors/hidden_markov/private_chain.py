@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.models.hidden_markov import HiddenMarkov
+from discreet.posteriors.hidden_markov.chain import unread_cells
 from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
-from discreet.posteriors.hidden_markov.readings import unread_cells
 
 Floats = NDArray[np.float64]
 

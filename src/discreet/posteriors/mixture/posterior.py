@@ -13,10 +13,9 @@ from scipy.optimize import linear_sum_assignment
 
 from discreet.families.family import Floats, Integers
 from discreet.models.mixture import Mixture
-from discreet.posteriors.answers import Answers, hidden
-from discreet.posteriors.cautions import cautions
+from discreet.posteriors.noise_law import cautions
 from discreet.posteriors.posterior import NAIVE, Diagnostics, generator
-from discreet.posteriors.tables import ProbabilityTable, TableAxis
+from discreet.posteriors.tables import Answers, ProbabilityTable, TableAxis, hidden
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
 from discreet.sampling.source import Source

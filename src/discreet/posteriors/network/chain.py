@@ -14,7 +14,7 @@ from discreet.models.bayes_net import BayesianNetwork
 from discreet.posteriors.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.statistics.noisy_tables import NoisyCells
+    from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
     from discreet.posteriors.network.kernel import Layout, Noise
 
 

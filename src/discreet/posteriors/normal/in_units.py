@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.families.family import Floats, credible
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.named_columns import NamedColumns, references
-from discreet.posteriors.base import FamilyPosterior
 from discreet.posteriors.conjugate import ConjugatePosterior
-from discreet.posteriors.normal.sampled import SampledPosterior
-from discreet.posteriors.posterior import Diagnostics, generator
+from discreet.posteriors.normal.latent_model import SampledPosterior
+from discreet.posteriors.posterior import Diagnostics, FamilyPosterior, generator
 from discreet.posteriors.variables import Variable, in_a_row
 from discreet.sampling.source import SeededSource, Source
 

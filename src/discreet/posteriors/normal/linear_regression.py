@@ -9,15 +9,18 @@ import numpy as np
 
 from discreet.families.family import Floats
 from discreet.families.linear_regression import BayesianLinearRegression
-from discreet.posteriors.base import FamilyPosterior, public_source
-from discreet.posteriors.cautions import MIXED
+from discreet.posteriors.noise_law import MIXED
 from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.in_units import in_units
-from discreet.posteriors.normal.latent_model import LatentNormal, Observed
-from discreet.posteriors.normal.linear_regression_many_columns import read_normal
-from discreet.posteriors.normal.linear_regression_moments import base, read_moments, read_weighted
+from discreet.posteriors.normal.latent_model import LatentNormal, Observed, SampledPosterior
+from discreet.posteriors.normal.linear_regression_moments import (
+    base,
+    read_moments,
+    read_normal,
+    read_weighted,
+)
 from discreet.posteriors.normal.read import run
-from discreet.posteriors.normal.sampled import SampledPosterior
+from discreet.posteriors.posterior import FamilyPosterior, public_source
 from discreet.sampling.source import Source
 
 if TYPE_CHECKING:

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from discreet.families.family import Floats
 from discreet.families.laws.matrices import nearest_semidefinite
-from discreet.posteriors.cautions import FEWEST, MIXED, judged, misfit
+from discreet.posteriors.noise_law import FEWEST, MIXED, judged, misfit
 from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.latent_model import Observed
-from discreet.posteriors.normal.starts import shape
-from discreet.posteriors.normal.tempered_swarm import settle
+from discreet.posteriors.normal.starts import settle, shape
 from discreet.posteriors.posterior import Diagnostics
-from discreet.progress import steps
+from discreet.shown import steps
 
 if TYPE_CHECKING:
     from discreet.posteriors.normal.moments_kernel import Prior, Seen

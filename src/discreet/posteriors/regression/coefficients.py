@@ -17,9 +17,8 @@ from discreet.families.named_columns import Units, encoded
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
 from discreet.models.regression_records import rows_of
-from discreet.posteriors.drawn import DrawnPosterior
-from discreet.posteriors.draws import Draws
 from discreet.posteriors.posterior import Diagnostics, Posterior, generator
+from discreet.posteriors.read import DrawnPosterior, Draws
 from discreet.posteriors.variables import Variable, in_a_row
 from discreet.sampling.source import Source
 

@@ -17,7 +17,7 @@ from discreet.families.laws.matrices import nearest_semidefinite
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
-from discreet.models.signed_moments import constant_steps, grid
+from discreet.models.regression_records import constant_steps, grid
 from discreet.posteriors.regression.coefficients import NormalCoefficients
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)

@@ -9,9 +9,16 @@ import numpy as np
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.models.margin_losses import DeclaredLoss, Floats
 from discreet.posteriors.regression.coefficients import NormalCoefficients
-from discreet.posteriors.regression.coverage import LEAST, Expected, expected, records_behind
-from discreet.posteriors.regression.perturbed_fit_moments import Tilt, expected_trace, moments
-from discreet.posteriors.regression.standard_design import shape_at
+from discreet.posteriors.regression.coverage import (
+    LEAST,
+    Expected,
+    Tilt,
+    expected,
+    expected_trace,
+    moments,
+    records_behind,
+    shape_at,
+)
 
 
 def reading(fit: PerturbedFit, reading: str = "noise_aware") -> NormalCoefficients:

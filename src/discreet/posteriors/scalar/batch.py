@@ -10,12 +10,99 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.families.family import Floats
+from discreet.posteriors.scalar.contour import (
+    NEGATIVE,
+    LogTransform,
+    period,
+    refuse_no_law,
+    saddle,
+    stays_quiet,
+)
 from discreet.posteriors.scalar.coordinate import line_of
 from discreet.posteriors.scalar.likelihood import Likelihood
-from discreet.posteriors.scalar.table import centred, log_table
+from discreet.posteriors.scalar.weights import Weights
 
+# ── p(Ŝ | θ) of many releases and many θ at once, on lines that they share: for planning.
+# Right to 1e-11 of each law's top, and 0 beyond: enough for releases that θ made, not for impossible ones.
+POINTS = 2048
+QUIET = 1e-11  # of a law's top
+BLOCK = 64
+ROWS = 512  # values of θ in memory at once
+LOWEST = -1e5
+
+
+def centred(likelihood: Likelihood, theta: Floats) -> tuple[LogTransform, Floats]:
+    """Return the lines of Ŝ at its mean for every θ, n public, and the deviations of Ŝ in units of j."""
+    record, n = likelihood.record, float(likelihood.n or 0)
+    count = np.full(theta.size, n * record.copies)
+    weights = Weights(likelihood.noise, record.unit, (count * record.mean(theta))[:, None])
+    line = LogTransform(record, theta, count, weights)
+    refuse_no_law(line)
+    return line, saddle(line)[1]
+
+
+def log_table(likelihood: Likelihood, noisy: Floats, theta: Floats) -> Floats:
+    """Log p(Ŝ_r | θ_j), (releases, θ), for one noisy sum each and n public."""
+    if likelihood.joint or likelihood.n is None:
+        raise ValueError(
+            "many releases at once are read only with n public and not noised; read them one by one"
+        )
+    line, deviation = centred(likelihood, theta)
+    reach = period(line, np.zeros(theta.size), deviation)
+    octave = np.ceil(np.log2(2 * reach)).astype(np.int64)
+    seen = likelihood.weights_of(noisy[:, 0])
+    found = np.full((len(noisy), theta.size), LOWEST)
+    for power in np.unique(octave).tolist():
+        group = np.flatnonzero(octave == power)
+        for part in np.array_split(group, -(-group.size // ROWS)):
+            found[:, part] = _log_group(line.take(part), reach[part], seen, 2.0**power)
+    return found
+
+
+def _log_group(line: LogTransform, reach: Floats, seen: Weights, span: float) -> Floats:
+    """As `log_table`, for θ whose laws all fit one period."""
+    blur = 5.5 * span / (2 * np.pi * POINTS) if span > 2 * POINTS else 0.0
+    plain, soft = np.zeros((2, line.theta.size, len(seen.centres)))
+    quiet = False
+    for first in range(0, int(min(span / 2, POINTS)) + 1, BLOCK):
+        k = np.arange(first, first + BLOCK)
+        t = 2 * np.pi * k / span
+        times = np.where(k > span / 2, 0, np.where((k == 0) | (2 * k == span), 1, 2)) / span
+        power = np.exp(
+            line.count[:, None] * line.record.log_mgf(np.tile(1j * t, (line.theta.size, 1)), line.theta)
+        )
+        weight = np.exp(seen.log_transform(np.tile(1j * t, (len(seen.centres), 1)))) * times
+        plain += (power @ weight.T).real
+        soft += ((power * np.exp(-((blur * t) ** 2) / 2)) @ weight.T).real
+        size = np.abs(power) * np.abs(weight[:1]) / times[0]
+        if size.max() < QUIET * np.abs(weight[0]).max() and _all_quiet(line, float(t[-1])):
+            quiet = True
+            break
+    law = plain if quiet or blur == 0 else soft
+    return _log_law(law, np.abs(seen.centres.T - line.weights.centres) <= reach[:, None]).T
+
+
+def _all_quiet(line: LogTransform, t: float) -> bool:
+    last = np.full(line.theta.size, 1j * t)
+    return bool(np.all(stays_quiet(line, last, line.at(np.zeros(line.theta.size)))))
+
+
+def _log_law(law: Floats, near: NDArray[np.bool_]) -> Floats:
+    """Log of densities of rows; a law that goes below 0 is an error, not an answer."""
+    top = np.abs(law).max(axis=1, keepdims=True)
+    if np.any(np.where(near, law, 0.0) < -NEGATIVE * top):
+        raise ArithmeticError(
+            f"the law of a sum came out below 0 by more than {NEGATIVE} of its top; this is a defect of the "
+            "library: please report the family, its prior and n"
+        )
+    kept = near & (law > QUIET * top)
+    return np.where(kept, np.log(np.where(kept, law, 1.0)), LOWEST)
+
+
+# ── batch
 EDGE, LOOK = 5.6, 513  # how far the prior is followed (2e-8 beyond), and nodes of the first look
 FEWEST, MOST = 129, 4097
 

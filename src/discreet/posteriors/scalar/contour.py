@@ -17,8 +17,7 @@ from scipy.special import gammaln
 
 from discreet.families.family import Floats
 from discreet.posteriors.scalar.record_law import RecordLaw
-from discreet.posteriors.scalar.transforms import ELEMENTS, Complexes
-from discreet.posteriors.scalar.weights import Rows, Weights
+from discreet.posteriors.scalar.weights import ELEMENTS, Complexes, Rows, Weights
 
 POINTS = 1024  # of the line; where it needs more, the noise is widened by 1/1200 of what the line spans
 BLOCKS = (0, 32, 64, 128, 256, 512, POINTS + 1)

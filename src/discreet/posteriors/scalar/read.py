@@ -7,21 +7,176 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.family import Floats, credible
-from discreet.families.scalar import ScalarFamily
-from discreet.posteriors.base import NoiseAware
-from discreet.posteriors.posterior import Diagnostics
+from discreet.families.records import ScalarFamily
+from discreet.posteriors.posterior import Diagnostics, NoiseAware
 from discreet.posteriors.scalar.coordinate import line_of
 from discreet.posteriors.scalar.likelihood import Likelihood, SizePrior
-from discreet.posteriors.scalar.search import STEEP, slopes, tabulate
 from discreet.sampling.source import SYSTEM, Source
 
 if TYPE_CHECKING:
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 
 
+# ── Where a posterior of one parameter is: nodes laid until a cubic between them says what lies there.
+# Prior and likelihood each have one top, so that a posterior has nodes about both of them from the start.
+KEPT = 30.0  # nats below the top: what is left out has probability e^{−30}
+CLOSE = 1e-4  # nats that the cubic may miss at the top; e^{depth/2} times that below
+STEEP = 8.0  # nats between nodes from which an interval is cut in four
+GROWTH = 3.0
+ROUNDS = 60
+LIGHT = 1e-7  # share of the posterior below which an interval is not cut
+LEVEL = 0.01  # nats between nodes that a cubic does not overshoot
+MOST = 2**15  # nodes
+
+
+def tabulate(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> tuple[Floats, Floats]:
+    """Return nodes x and ln p(Ŝ | θ(x)), so dense that they determine the posterior."""
+    line = line_of(prior)
+
+    def log(x: Floats) -> Floats:
+        return np.asarray(
+            likelihood.log(noisy[None], line_of(prior).theta(x), line_of(prior).log_prior(x))[0]
+        )
+
+    x = _first(likelihood, noisy, prior)
+    seen, fine = log(x), np.zeros(x.size - 1, dtype=np.bool_)
+    for _ in range(ROUNDS):
+        total = seen + line.log_prior(x)
+        more, settled = _wanted(x, total, fine)
+        if not more.size:
+            return _cropped(x, seen, total)
+        if more.size > MOST:
+            break
+        found = log(more)
+        misses = np.abs(_cubic(x, total, more) - found - line.log_prior(more))
+        x, seen, fine = _merged((x, seen, fine | settled), more, found, misses < _allowed(more, x, total))
+    raise ArithmeticError(
+        "the posterior could not be tabulated; this is a defect of the library: please report the family, "
+        "its prior and the release"
+    )
+
+
+def _allowed(more: Floats, x: Floats, total: Floats) -> Floats:
+    """Return what the cubic may miss: less than it matters so far below the top."""
+    depth = total.max() - np.interp(more, x, total)
+    return np.asarray(CLOSE * np.exp(np.clip(depth - 6, 0, KEPT) / 2))
+
+
+def _wanted(x: Floats, total: Floats, fine: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Points inside intervals that matter and are not settled; beyond an end where the density is still."""
+    kept = total > total.max() - KEPT
+    matters = kept[1:] | kept[:-1]
+    thin = np.diff(x) <= 1e-13 * np.maximum(np.abs(x[1:]), np.abs(x[:-1]))  # no double lies between
+    mass = np.diff(x) * np.exp(np.maximum(total[1:], total[:-1]) - total.max())
+    level = (np.abs(np.diff(total)) < LEVEL) & (np.diff(x) < 1e-4 * (x[-1] - x[0]))
+    thin |= level & (mass < LIGHT * mass.sum())  # a step of the likelihood there moves no quantile
+    open_ = matters & ~fine & ~thin
+    left, width = x[:-1][open_], np.diff(x)[open_]
+    steep = np.abs(np.diff(total))[open_] > STEEP
+    parts = [left + width / 2, (left + width / 4)[steep], (left + 3 * width / 4)[steep]]
+    if kept[0]:
+        parts.append(x[:1] - (x[-1:] - x[:1]))
+    if kept[-1]:
+        parts.append(x[-1:] + (x[-1:] - x[:1]))
+    return np.unique(np.concatenate(parts)), ~matters | thin
+
+
+def _merged(
+    old: tuple[Floats, Floats, NDArray[np.bool_]], more: Floats, found: Floats, good: NDArray[np.bool_]
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Nodes in order; an interval is settled where its middle was foreseen, or stays as it was."""
+    x, seen, fine = old
+    place = np.searchsorted(x, more)
+    inside = (place > 0) & (place < x.size)
+    lone = np.bincount(place[inside], minlength=x.size + 1) == 1
+    hit = np.zeros(x.size + 1, dtype=np.bool_)
+    hit[place[inside]] = True
+    passed = np.ones(x.size + 1, dtype=np.bool_)
+    np.logical_and.at(passed, place[inside], good[inside])
+    state = np.where(hit[1:-1], passed[1:-1] & lone[1:-1], fine & ~hit[1:-1])
+    order = np.argsort(np.concatenate([x, more]), kind="stable")
+    together = np.concatenate([x, more])[order]
+    owner = np.searchsorted(x, (together[1:] + together[:-1]) / 2) - 1
+    outside = (owner < 0) | (owner >= x.size - 1)
+    settled = ~outside & state[np.clip(owner, 0, x.size - 2)]
+    return together, np.concatenate([seen, found])[order], settled
+
+
+def _cropped(x: Floats, seen: Floats, total: Floats) -> tuple[Floats, Floats]:
+    """Keep what is within KEPT nats of the top, and one node more on either side."""
+    kept = np.flatnonzero(total > total.max() - KEPT)
+    part = slice(max(kept[0] - 1, 0), kept[-1] + 2)
+    return x[part], seen[part] - seen[part].max()
+
+
+def slopes(x: Floats, y: Floats) -> Floats:
+    """Return derivatives at the nodes: of the parabolas through three neighbours."""
+    return np.asarray(np.gradient(y, x, edge_order=2))
+
+
+def _cubic(x: Floats, y: Floats, at: Floats) -> Floats:
+    """Hermite's cubic between the nodes."""
+    i = np.clip(np.searchsorted(x, at) - 1, 0, x.size - 2)
+    width, slope = np.diff(x)[i], slopes(x, y)
+    t = (at - x[i]) / width
+    first = (1 + 2 * t) * (1 - t) ** 2 * y[i] + t**2 * (3 - 2 * t) * y[i + 1]
+    return np.asarray(first + width * t * (1 - t) * ((1 - t) * slope[i] - t * slope[i + 1]))
+
+
+# ── where to look first ─────────────────────────────────────────────────────────────────────────────────
+def _first(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> Floats:
+    """Nodes that thin out from the prior's top, and from where a mean of records is what was released."""
+    where = line_of(prior).bulk()
+    low, high = where.mode - where.left, where.mode + where.right
+    x, deviation = matched(likelihood, noisy, prior)
+    low, high = min(low, x - 3 * deviation), max(high, x + 3 * deviation)
+    return np.unique(
+        np.concatenate(
+            [
+                _spread(where.mode, where.deviation, low, high),
+                _spread(x, deviation / 2, low, high),
+                [low, high],
+            ]
+        )
+    )
+
+
+def _spread(centre: float, step: float, low: float, high: float) -> Floats:
+    most = max(high - centre, centre - low)
+    count = 3 + int(np.ceil(np.log(max(most / step, 1.0)) / np.log(GROWTH)))
+    away = step * np.concatenate([[0.0, 0.5], GROWTH ** np.arange(count)])
+    nodes = np.concatenate([centre - away, centre + away])
+    return nodes[(nodes >= low) & (nodes <= high)]
+
+
+def matched(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> tuple[float, float]:
+    """Return x where E(q − low) is what was released, and the deviation of Ŝ in x there; hints, no more."""
+    record, n = likelihood.record, float(likelihood.n or 1)
+    if likelihood.n is None:
+        n = max(1.0, float(noisy.sum()) / (record.unit * record.width))
+    count = n * record.copies
+    weights = likelihood.weights(noisy, np.array([n]))
+    share = float(weights.centres.mean()) / (count * record.width)
+    target = record.width * float(np.clip(share, 1e-2 / (count + 1), 1 - 1e-2 / (count + 1)))
+    line, grid = line_of(prior), float(prior.lattice.grid)
+    ends = line.ends(record.low * grid, record.high * grid)
+    for _ in range(9):
+        x = np.linspace(*ends, 33)
+        above = record.mean(line.theta(x)) > target
+        i = int(np.argmax(above != above[0])) or 32
+        ends = (float(x[i - 1]), float(x[i]))
+    mean = record.mean(line.theta(np.array(ends)))
+    slope = abs(float(mean[1] - mean[0])) / (ends[1] - ends[0])
+    step = 0.3 / min(target, record.width - target)
+    drop = -2 * record.log_mgf(np.array([[1j * step]]), line.theta(np.array([ends[0]])))[0, 0].real
+    spread = (count * max(float(drop), 0.0) / step**2 + weights.spread**2) ** 0.5
+    return sum(ends) / 2, min(max(spread / max(count * slope, 1e-300), 1e-9), 100.0 * (1 + abs(ends[0])))
+
+
+# ── read
 DENSE, NATS = 16, 0.1  # points to an interval, at least; nats from one to the next, at most
 NOTHING = 750.0  # nats below the top, where a density is 0 in doubles
 LINES = 2**20  # observations × nodes of a predictive that are in memory at once

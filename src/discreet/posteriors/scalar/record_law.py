@@ -22,8 +22,8 @@ from discreet.families.family import Family, Floats
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.families.scalar import ScalarFamily
-from discreet.posteriors.scalar.transforms import Complexes, log_geometric, log_levels, log_sum
+from discreet.families.records import ScalarFamily
+from discreet.posteriors.scalar.weights import Complexes, log_geometric, log_levels, log_sum
 from discreet.privacy.guarantee import NotProved
 
 MANY = 2.0**16  # events from which a law that nothing clips is not added up

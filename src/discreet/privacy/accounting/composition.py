@@ -17,13 +17,13 @@ from discreet.privacy.arithmetic.ball import Exact, ball
 from discreet.privacy.guarantee import (
     Guarantee,
     MixedRelations,
+    Relation,
     group_size,
     nonnegative,
     probability,
     renyi_order,
     same_relation,
 )
-from discreet.privacy.relation import Relation
 
 
 def compose(*guarantees: Guarantee) -> Guarantee:

@@ -5,13 +5,11 @@ from discreet.lazy import public
 __getattr__, __all__ = public(
     __name__,
     {
-        "mixing": "FiniteKernel amplify dobrushin doeblin local_epsilon ultra_mixing",
+        "mixing": "FiniteKernel amplify dobrushin doeblin local_epsilon ultra_mixing approximate "
+        "secret_scan visible_scan",
         "couplings": "GaussianShift LaplaceShift two_steps",
-        "iteration": "Step iterate published_iteration",
-        "near_exact_sampler": "approximate",
+        "iteration": "Step iterate published_iteration Langevin",
         "subsampling": "subsampled subsampled_gaussian",
         "noisy_sgd": "NoisySGD",
-        "langevin": "Langevin",
-        "random_scan": "secret_scan visible_scan",
     },
 )

@@ -15,9 +15,21 @@ from typing import Any, final
 
 from flint import arb
 
+from discreet.privacy.accounting.conversions import above
+from discreet.privacy.accounting.filters import ORDERS
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, floor, settle
+from discreet.privacy.arithmetic.curves import lowered
 from discreet.privacy.bounded_loss import ApproxDP
-from discreet.privacy.guarantee import exact, nonnegative
+from discreet.privacy.guarantee import (
+    SUBSTITUTE,
+    Guarantee,
+    NotProved,
+    exact,
+    nonnegative,
+    positive,
+    probability,
+)
+from discreet.privacy.kinds import PureDP, RenyiDP
 
 Row = tuple[Fraction, ...]
 CLOSE = Fraction(1, 2**30)  # by how much the sum of a row of floats may miss 1
@@ -218,3 +230,73 @@ def amplify(before: ApproxDP, kernel: FiniteKernel) -> dict[str, ApproxDP]:
         "ultra_mixing": UltraMixing(ultra_mixing(kernel)),
     }
     return {name: rule.amplify(before) for name, rule in rules.items()}
+
+
+# ── What an update of Q among N records costs the one that differs: two rules, by what the release shows.
+def secret_scan(guarantee: Guarantee, chosen: int, records: int) -> PureDP:
+    """ε' = ln(1 + (Q/N)(e^ε − 1)), exactly, for Q of N records drawn afresh and NEVER shown [F16 §4.1].
+
+    P = γP₁ + (1−γ)P₀ against γP₁' + (1−γ)P₀ needs both P₁ ≤ e^ε P₁' and P₁ ≤ e^ε P₀: the law must be as close
+    to that without the record as to that with another in its place. An update that reads Q records alike has
+    it. One that rewrites a released latent variable of each chosen record has not: see visible_scan. The
+    printed 4ΔQ/N, for ε = 2Δ, is true only while e^ε − 1 ≤ 2ε, that is ε ≤ 1.256.
+    """
+    share = _share(guarantee, chosen, records)
+    loss = guarantee.epsilon(0)
+    if loss == math.inf:
+        raise NotProved("the rule for a secret scan starts from a pure promise: PureDP or BoundedRange")
+
+    def amplified() -> arb:
+        return (ball(share) * ball(loss).expm1()).log1p()
+
+    return PureDP(above(amplified), relation=guarantee.relation)
+
+
+def visible_scan(guarantee: Guarantee, chosen: int, records: int) -> RenyiDP:
+    """e^{(α−1)D_α} ≤ 1 + (Q/N)(e^{(α−1)R(α)} − 1), even where the release shows who was chosen.
+
+    With probability 1 − Q/N the record is not read; Σ P^α Q^{1−α} is jointly convex [van Erven, Harremoës
+    2014 Thm 13]. The pure ε does not fall: what was chosen and changed still tells e^ε. Stated at the orders
+    that budgets are kept at.
+    """
+    share = _share(guarantee, chosen, records)
+    facts = {a: _mixed(a, guarantee.renyi(a), share) for a in ORDERS}
+    return RenyiDP.points(lowered(facts), relation=guarantee.relation)
+
+
+def _mixed(order: float, divergence: float, share: Fraction) -> float:
+    def bound() -> arb:
+        a = ball(order) - 1
+        return (ball(share) * (a * ball(divergence)).expm1()).log1p() / a
+
+    return above(bound)
+
+
+def _share(guarantee: Guarantee, chosen: int, records: int) -> Fraction:
+    if guarantee.relation is not SUBSTITUTE:
+        raise NotProved("Q of N records are chosen where N is public: under SUBSTITUTE")
+    if not 1 <= chosen <= records:
+        raise ValueError(f"a scan chooses between 1 and all of {records} records, got {chosen}")
+    return Fraction(chosen, records)
+
+
+# ── What a promise becomes when the draws are only nearly from the law that it speaks of.
+def approximate(guarantee: Guarantee, total_variation: Exact, *, epsilon: Exact | None = None) -> ApproxDP:
+    """(ε, δ + (1 + e^ε)τ) for a sampler within total variation τ of the exact one on EVERY data set.
+
+    P̃(S) ≤ P(S) + τ ≤ e^ε Q(S) + δ + τ ≤ e^ε (Q̃(S) + τ) + δ + τ [G20 Prop. 3, with the bracket that its
+    print lost]. τ is half the L1 distance. It must be a proved bound for all data sets at once: one that a
+    run's own diagnostics suggest is no proof. ε is the guarantee's pure part unless given.
+    """
+    tau = probability("total_variation", total_variation)
+    loss = guarantee.disclosure()[1].epsilon(0) if epsilon is None else positive("epsilon", epsilon)
+    if loss == math.inf:
+        raise NotProved(
+            f"{type(guarantee).__name__} has no pure part: say at which epsilon=… its δ is to be taken"
+        )
+    delta = above(lambda: ball(guarantee.delta(loss)) + (1 + ball(loss).exp()) * ball(tau))
+    if not delta < 1:
+        raise NotProved(
+            f"δ + (1 + e^ε)τ reaches 1 at ε = {loss} and nothing is promised; a smaller τ or ε is needed"
+        )
+    return ApproxDP(loss, delta, relation=guarantee.relation)

@@ -14,12 +14,70 @@ from typing import final
 
 from flint import arb
 
+from discreet.privacy.accounting.conversions import gaussian_delta
 from discreet.privacy.amplification.iteration import BITS, Step, iterate, promised
-from discreet.privacy.amplification.secret_index import GaussianMixtureCurve, GaussianMixtureProfile
-from discreet.privacy.arithmetic.ball import Exact, ball, precision
+from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.divergence_bounds import GaussianDP, RenyiDP
-from discreet.privacy.guarantee import Guarantee, NotProved
+from discreet.privacy.guarantee import Guarantee, NotProved, group_size, nonnegative
 
+# ── A secret, uniformly chosen place in a run: the average of Gaussian guarantees.
+Parts = tuple[tuple[int, Exact], ...]  # (how many places, μ²)
+
+
+SECRET_BITS = 128
+
+
+def refuse_parts(parts: Parts) -> None:
+    """Refuse what is no average of Gaussian promises, from JSON too."""
+    if not parts:
+        raise ValueError("an average needs at least one part")
+    for count, square in parts:
+        group_size(count)
+        nonnegative("mu_squared", square)
+
+
+def _average(parts: Parts, each: dict[int, arb]) -> arb:
+    total = sum(count for count, _ in parts)
+    return sum((count * each[k] for k, (count, _) in enumerate(parts)), ball(0)) / total
+
+
+@final
+@dataclass(frozen=True)
+class GaussianMixtureCurve:
+    """D_α ≤ ln(mean of e^{(α−1)αμ²/2})/(α−1): e^{(α−1)D_α} is jointly convex [EH14 Thm 13]."""
+
+    parts: Parts
+
+    def __post_init__(self) -> None:
+        refuse_parts(self.parts)
+
+    def __call__(self, order: float) -> float:
+        with precision(SECRET_BITS):
+            a = ball(order)
+            each = {k: ((a - 1) * a * ball(square) / 2).exp() for k, (_, square) in enumerate(self.parts)}
+            return ceiling(_average(self.parts, each).log() / (a - 1))
+
+
+@final
+@dataclass(frozen=True)
+class GaussianMixtureProfile:
+    """δ(ε) ≤ mean of δ_μ(ε): the hockey-stick divergence is jointly convex [BBG18 §2]."""
+
+    parts: Parts
+
+    def __post_init__(self) -> None:
+        refuse_parts(self.parts)
+
+    def __call__(self, epsilon: float) -> float:
+        with precision(SECRET_BITS):
+            each = {
+                k: gaussian_delta(ball(square).sqrt(), ball(epsilon)) if square else ball(0)
+                for k, (_, square) in enumerate(self.parts)
+            }
+            return min(1.0, ceiling(_average(self.parts, each)))
+
+
+# ── noisy sgd
 FINENESS = 32  # places of a secret order are grouped at 1/32 of their distance from the end
 
 

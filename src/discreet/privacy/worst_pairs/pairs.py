@@ -13,10 +13,11 @@ from flint import arb
 
 from discreet.privacy.arithmetic.ball import Exact, ball, decide, precision
 from discreet.privacy.arithmetic.ball import floor as round_below
-from discreet.privacy.worst_pairs.beta_search import Search, beta_delta_at_most, sup_beta_delta
 from discreet.privacy.worst_pairs.divergences import (
     INFINITE,
+    Search,
     beta_delta,
+    beta_delta_at_most,
     beta_renyi,
     beta_renyi_bound,
     beta_side_renyi,
@@ -25,6 +26,7 @@ from discreet.privacy.worst_pairs.divergences import (
     gamma_shape_delta,
     gamma_shape_renyi,
     normal_delta,
+    sup_beta_delta,
 )
 
 

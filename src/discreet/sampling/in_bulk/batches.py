@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.sampling import ideal
 from discreet.sampling.checked_arguments import Numbers
-from discreet.sampling.lazy import Real, Uniform, refine
-from discreet.sampling.source import Source, Words
+from discreet.sampling.source import Real, Source, Uniform, Words, refine
 
 INFLATE = (
     1.0  # test hook: every float error bound is multiplied by it, which sends more rows to ball arithmetic

@@ -36,6 +36,6 @@ def finite(number: object) -> float:
 
 
 def literal(x: float) -> ir.Value:
-    from discreet.tables.numbers import double  # noqa: PLC0415 - Ibis is heavy
+    from discreet.tables.encode import double  # noqa: PLC0415 - Ibis is heavy
 
     return double(x)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.shown import address as shown
-from discreet.tables.errors import TableError
+from discreet.tables.table import TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa

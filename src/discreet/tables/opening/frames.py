@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.tables.errors import TableError
+from discreet.tables.table import TableError
 
 if TYPE_CHECKING:
     import pandas as pd

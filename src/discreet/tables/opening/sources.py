@@ -12,12 +12,11 @@ import ibis
 from ibis.expr.operations import InMemoryTable
 
 from discreet.shown import address as shown
-from discreet.tables.comparable import COLUMNS, all_of, comparable, duckdb_columns, refused
-from discreet.tables.errors import MissingExtra, TableError, guarded
+from discreet.tables.encode import COLUMNS, all_of, comparable, duckdb_columns, refused
+from discreet.tables.engine import hush_spark, spill_folder
 from discreet.tables.opening.csv_file import CsvFile
-from discreet.tables.opening.frames import opener_of
-from discreet.tables.quiet import hush_spark
-from discreet.tables.spill import spill_folder
+from discreet.tables.opening.frames import TEXT, opener_of
+from discreet.tables.table import MissingExtra, TableError, blindly, guarded
 
 if TYPE_CHECKING:
     import duckdb
@@ -173,6 +172,22 @@ def _own(relation: duckdb.DuckDBPyRelation, *, text: bool = False, dictionaries:
     connection = relation.get_backend()
     types = guarded("opening the table", lambda: duckdb_columns(connection, connection.compile(relation)))
     return TableSource(relation, "duckdb", text, dictionaries, refused(types))
+
+
+# ── Columns of a file or frame, read whole where they live, for randomising row by row.
+def column_reader(data: object, columns: tuple[str, ...]) -> Callable[[], dict[str, Any]]:
+    """Find the columns without reading a value; reading gives them as Arrow texts, "" for what is missing."""
+    relation = open_source(data, None, dict.fromkeys(columns, TEXT)).relation
+    missing = [name for name in columns if name not in relation.columns]
+    if missing:
+        raise ValueError(f"the data have no column {missing[0]!r}")
+    chosen = relation.select(**{name: relation[name].cast("string").fill_null("") for name in columns})
+
+    def read() -> dict[str, Any]:
+        table = blindly("reading the observations", chosen.to_pyarrow)
+        return {name: table[name] for name in columns}
+
+    return read
 
 
 __all__ = ["MissingExtra", "TableSource", "open_source"]

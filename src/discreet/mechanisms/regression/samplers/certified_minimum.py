@@ -19,7 +19,7 @@ from flint import arb, arb_mat
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, Floats, Logistic, MarginLoss
 from discreet.models.regression_records import Records
-from discreet.numerics.newton import descend, inverted
+from discreet.numerics.search import descend, inverted
 from discreet.privacy.arithmetic.ball import ball, ceiling, precision
 
 UNIT = 2.0**-53

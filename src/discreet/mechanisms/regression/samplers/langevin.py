@@ -19,16 +19,16 @@ import numpy as np
 from discreet.families.exact_fields import power_of_two_above
 from discreet.families.family import root_above
 from discreet.mechanisms.noise.laplace import default_grid
-from discreet.mechanisms.regression.record_cap import Size
+from discreet.mechanisms.regression.knobs import Size
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats, Logistic, MarginLoss
-from discreet.privacy.amplification.langevin import Langevin
+from discreet.privacy.amplification.iteration import Langevin
 from discreet.privacy.arithmetic.ball import round_down
 from discreet.privacy.guarantee import Relation
-from discreet.progress import bar
 from discreet.sampling import exact
 from discreet.sampling.source import Source
+from discreet.shown import bar
 
 BLOCK = 512  # records that the compiled loops hold at once
 WIDE = 8192  # the same, for losses that NumPy works out
@@ -172,7 +172,7 @@ def _stepper_logistic(
     loss: Logistic, potential: Potential, settings: tuple[float, float, float, float]
 ) -> Steps:
     del loss
-    from discreet.mechanisms.regression.samplers import langevin_kernel as kernel  # noqa: PLC0415 - compiles
+    from discreet.mechanisms.regression.samplers import kernels as kernel  # noqa: PLC0415 - compiles
 
     rows, answers = packed(potential.records.rows, potential.records.answers)
 

@@ -23,12 +23,9 @@ from typing import final
 import numpy as np
 
 from discreet.families.exact_fields import power_of_two_above
-from discreet.mechanisms.regression.samplers.loss_floors import pull
-from discreet.mechanisms.regression.samplers.potential import Potential
-from discreet.mechanisms.regression.samplers.radial_proposal import FINER, Proposal
-from discreet.mechanisms.regression.samplers.rejection import spread
-from discreet.mechanisms.regression.samplers.rejection_rounding import Rounding, counted
-from discreet.mechanisms.regression.samplers.tilted_potential import Tilted
+from discreet.mechanisms.regression.samplers.potential import Potential, Tilted, pull
+from discreet.mechanisms.regression.samplers.radial import FINER, Proposal
+from discreet.mechanisms.regression.samplers.rejection import Rounding, counted, spread
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
 from discreet.privacy.arithmetic.ball import Exact

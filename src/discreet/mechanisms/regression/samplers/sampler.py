@@ -13,7 +13,7 @@ import numpy as np
 from discreet.mechanisms.regression.samplers.langevin import LangevinRun
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.models.margin_losses import Floats
-from discreet.privacy.amplification.langevin import exact_draw
+from discreet.privacy.amplification.iteration import exact_draw
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee, NotProved, Unreachable
 from discreet.privacy.kinds import ApproxDP

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.posteriors.hidden_markov.exact_counts import log_gamma
-from discreet.posteriors.hidden_markov.kernels.compile import kernel
-from discreet.posteriors.hidden_markov.kernels.scores import TINY, Floats, Integers, Singles
+from discreet.posteriors.hidden_markov.kernels.scores import TINY, Floats, Integers, Singles, kernel
 from discreet.posteriors.hidden_markov.noisy_count_law import log_f
 
 Rows = NDArray[np.int32]

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-any-return"
 # mypy: disable-error-code="untyped-decorator,no-any-return"
 """Scores of states as likelihoods, and counts of transitions: what both kernels for the states share.
 
@@ -9,12 +10,48 @@ loop of four one vector instruction. Post-processing of a release: numpy's Gener
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numba import config
 from numpy.typing import NDArray
 
-from discreet.posteriors.hidden_markov.kernels.compile import kernel, kernel_as_written
+from discreet.compiled import njit
 
+# ── Compilation of the hidden Markov kernels: which sums may be reordered.
+# numba's cache does not tell a serial from a parallel version of one function, so none is parallel.
+REORDERED = frozenset({"contract", "nsz", "reassoc"})  # sums may be; NaN and infinity stay what they are
+AS_WRITTEN = frozenset({"contract", "nsz"})
+
+
+def _compiled(function: Callable[..., Any], fastmath: frozenset[str]) -> Any:  # noqa: ANN401 - numba's own type
+    return njit(error_model="numpy", fastmath=set(fastmath))(function)
+
+
+def _in_fours(function: Callable[..., Any]) -> Any:  # noqa: ANN401
+    """Let LLVM put four equal lines of scalars into one vector instruction, which numba leaves off."""
+    dispatcher = _compiled(function, AS_WRITTEN)
+    plain = dispatcher.compile
+
+    def compile_(signature: Any) -> Any:  # noqa: ANN401
+        before, config.SLP_VECTORIZE = config.SLP_VECTORIZE, 1  # read by numba while it compiles
+        try:
+            return plain(signature)
+        finally:
+            config.SLP_VECTORIZE = before
+
+    dispatcher.compile = compile_
+    return dispatcher
+
+
+kernel = partial(_compiled, fastmath=REORDERED)
+kernel_in_fours = _in_fours
+kernel_as_written = partial(_compiled, fastmath=AS_WRITTEN)
+
+
+# ── scores
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
