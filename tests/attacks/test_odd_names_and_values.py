@@ -3,6 +3,7 @@
 import decimal
 import fractions
 import itertools
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -288,6 +289,15 @@ def test_units_in_object_columns():
     frame = pd.DataFrame({"who": pd.Series(who, dtype=object), "b": True})
     table = Table.open(frame, schema={"b": Binary()}, unit="who", rows_per_unit=1)
     assert table.size() == 2
+    assert values_of(table["b"].bounded(dc.BetaBernoulli(1, 1))) == [2]
+
+
+@pytest.mark.parametrize("of", [dict, pd.DataFrame])
+def test_uuids_of_python_are_units_as_an_engine_s_are(of):
+    """Before, every row was nobody's, in silence."""
+    who = [uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001", uuid.UUID(int=2), None]
+    frame = of({"who": who, "b": [True] * 4})
+    table = Table.open(frame, schema={"b": Binary()}, unit="who", rows_per_unit=1)
     assert values_of(table["b"].bounded(dc.BetaBernoulli(1, 1))) == [2]
 
 

@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING, Any, final
+from uuid import UUID
 
 import numpy as np
 
@@ -53,12 +54,12 @@ def of_objects(values: Iterable[Any], sort: str) -> pa.Array:
 
 
 def _text(value: object) -> str | None:
-    """Return a text, and the digits of a whole number below 2^64; a half of a surrogate pair as “?”."""
+    """Return a text, the digits of a whole number below 2^64, a UUID's; a half of a surrogate pair as “?”."""
     if isinstance(value, str):
         return str.encode(value, "utf-8", "replace").decode()
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) < 2**64:
         return str(int(value))
-    return None
+    return UUID.__str__(value) if isinstance(value, UUID) else None
 
 
 def _number(value: object) -> float | None:
