@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from discreet.line.after_charge import ChargeKept, one_release, release_once, released_by
-from discreet.line.calibrate import calibrate, promise_for_unit, release_facts
+from discreet.line.calibrate import calibrate, charge_facts, promise_for_unit, release_facts
 from discreet.line.charge import Book, Interrupted, opened, pay
 from discreet.line.choose import mechanism_class, mechanism_names
 from discreet.mechanisms.mechanism import Option
@@ -35,6 +35,7 @@ def privatise(
     source: Source | None = None,
     charge_id: str | None = None,
     note: str = "",
+    actor: str | None = None,
     draws: int = 1,
     **options: Option,
 ) -> Release:
@@ -50,6 +51,7 @@ def privatise(
     ready = calibrate(kind, statistic, wanted, draws=draws, **options)
     own = promise_for_unit(ready, statistic.rows_per_unit, wanted)
     form = one_release(release_facts(statistic, ready, own, wanted, source))
+    about = charge_facts(statistic.table, model, kind.name, actor)
     with opened(ledger) as book:
-        receipt = pay(book, own, wanted, scope=scope, charge_id=charge_id, note=note)
+        receipt = pay(book, own, wanted, scope=scope, charge_id=charge_id, note=note, about=about)
         return release_once(book, receipt, statistic.read, released_by(ready, statistic, source), form)

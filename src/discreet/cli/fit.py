@@ -68,6 +68,8 @@ def fit(
         str | None, typer.Option(help="Pay once under this name, however often it is tried.")
     ] = None,
     note: Annotated[str | None, typer.Option(help="A public note for the ledger.")] = None,
+    actor: o.Actor = None,
+    label: o.Label = None,
     seed: o.Seed = None,
     json: o.Json = False,
 ) -> None:
@@ -136,7 +138,8 @@ def fit(
         "options": option, "target": target, "epsilon": epsilon, "delta": delta,
         "relation": relation, "ledger": ledger, "scope": scope,
         "out": out, "unit": unit, "rows_per_unit": rows_per_unit, "table": table, "n": n, "draws": draws,
-        "charge_id": charge_id, "note": note, "seed": seed, "derive": derive, "where": where,
+        "charge_id": charge_id, "note": note, "actor": actor, "label": label, "seed": seed,
+        "derive": derive, "where": where,
     }  # fmt: skip
     job = read_job(data, given)
     column_needed = () if names_own_columns(job.model, job.prior) else ("column",)
@@ -184,6 +187,7 @@ def run_job(job: Job) -> tuple[Release, Ledger, Path]:
                 source=None if job.seed is None else SeededSource(job.seed),
                 charge_id=name,
                 note=job.note,
+                actor=job.actor,
                 draws=job.draws,
                 **job.options,
             )
@@ -205,7 +209,13 @@ def opened_table(job: Job, declared: Schema) -> Table:
         )
     source, name = source_of(str(job.data), job.table)
     table = Table.open(
-        source, schema=declared, unit=job.unit, rows_per_unit=job.rows_per_unit, table=name, n=job.n
+        source,
+        schema=declared,
+        unit=job.unit,
+        rows_per_unit=job.rows_per_unit,
+        table=name,
+        n=job.n,
+        label=job.label,
     )
     if not (job.derive or job.where):
         return table

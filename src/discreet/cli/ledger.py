@@ -32,6 +32,7 @@ Examples:
 """,
 )
 
+BAR = 20  # characters of a bar that is a whole budget
 Only = Annotated[str | None, typer.Option(help="Only this scope.")]
 
 
@@ -90,18 +91,30 @@ def init(
 
 
 @ledger.command()
-def show(where: o.Where, scope: Only = None, json: o.Json = False) -> None:
-    """Show every scope: what would still fit, how much of the budget that is, and how it is kept.
+def show(
+    where: o.Where,
+    scope: Only = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw who spent what too: an .svg or .html file.")
+    ] = None,
+    json: o.Json = False,
+) -> None:
+    """Show every scope: what would still fit, how it is kept, and who spent what of it on which data.
 
     \b
     Examples:
       discreet ledger show budget.db
       discreet ledger show budget.db --scope alice --json
+      discreet ledger show budget.db --picture spending.svg
     """
     opened = opened_ledger(where)
     rows = [_scope(opened, name) for name in ([scope] if scope else opened.scopes())]
+    from discreet.ledger.spending import to_json, totals  # noqa: PLC0415 - loaded on use, not for --help
+
+    spent = opened.spent_by(scope)
+    drawn = str(opened.picture(picture)) if picture else None
     if json:
-        dump({"ledger": address(where), "scopes": rows})
+        dump({"ledger": address(where), "scopes": rows, "spending": to_json(spent), "picture": drawn})
         return
     columns = ("scope", "still fits", "left", "of the budget", "relation", "kept")
     table(
@@ -109,6 +122,18 @@ def show(where: o.Where, scope: Only = None, json: o.Json = False) -> None:
         [[r["scope"], r["fits"], f"{r['share']:.1%}", r["budget"], r["neighbours"], r["kept"]] for r in rows],
         numbers=(2,),
     )
+    if spent:
+        say("")
+        table(
+            ("scope", "data", "who", "charges", "of the budget", ""),
+            [
+                [t.scope, t.data, t.actor, t.charges, f"{t.share:.1%}", "█" * round(BAR * t.share)]
+                for t in totals(spent)
+            ],
+            numbers=(3, 4),
+        )
+    if drawn:
+        say(f"picture: {drawn}")
 
 
 @ledger.command()

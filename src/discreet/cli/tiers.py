@@ -52,6 +52,8 @@ def tiers(
         str | None, typer.Option(help="Pay once under this name, however often it is tried.")
     ] = None,
     note: Annotated[str | None, typer.Option(help="A public note for the ledger.")] = None,
+    actor: o.Actor = None,
+    label: o.Label = None,
     seed: o.Seed = None,
     json: o.Json = False,
 ) -> None:
@@ -71,7 +73,8 @@ def tiers(
     given = {
         "schema": schema, "column": column, "model": model, "prior": prior, "relation": relation,
         "ledger": ledger, "scope": scope, "out": out, "unit": unit, "rows_per_unit": rows_per_unit,
-        "table": from_table, "n": n, "charge_id": charge_id, "note": note, "seed": seed, "derive": derive,
+        "table": from_table, "n": n, "charge_id": charge_id, "note": note,
+        "actor": actor, "label": label, "seed": seed, "derive": derive,
         "where": where,
     }  # fmt: skip
     job = read_job(data, given)
@@ -129,6 +132,7 @@ def run_tiers_job(
                 source=None if job.seed is None else SeededSource(job.seed),
                 charge_id=charge,
                 note=job.note,
+                actor=job.actor,
             )
         placed = {folders[name]: one for name, one in made.items()}
         recorded(placed, place)

@@ -107,7 +107,9 @@ class PrivateEstimator(Said, BaseEstimator):  # type: ignore[misc]  # scikit-lea
         asked = {"estimator": note, "mechanism": dict(parameters(ready)), "n": ready.n, **declared}
         asked["seeded"] = bits(self.random_state).seeded  # a seeded fit must not come back as a private one
         form = values({**asked, "models": [model_to_json(model) for model in models]}, models)
-        receipt = pay(book, *promises, scope=self.scope, charge_id=self._charge_id, note=note)
+        about = {"model": models[0].name, "mechanism": ready.name}
+        named = self._charge_id
+        receipt = pay(book, *promises, scope=self.scope, charge_id=named, note=note, about=about)
         self.receipt_ = replace(receipt, computed=True, replay=False)
         # an error while encoding may quote a record as one while drawing may
         return release_once(book, receipt, lambda: blind(encode), draw, form)

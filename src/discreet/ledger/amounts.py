@@ -150,6 +150,7 @@ def _admitted(tariff: Tariff, guarantee: Guarantee, target: Guarantee | None) ->
 # ── words ───────────────────────────────────────────────────────────────────────────────────────────
 
 
+CRUMB = Fraction(1, 10**12)  # of ε; promises are doubles, and one may be a hair below its share
 KEPT_BY = {
     "": "all of it is there; the first charge settles how it is kept",
     SUMS: "kept by plain sums, with all of δ",
@@ -163,11 +164,18 @@ def fits_in_words(state: Spending) -> str:
     if not budget.relation.known:
         return "nothing: this budget does not say for which graph it is; open a scope for a graph"
     found = [promise for promise in (largest(budget, state), _concentrated(state)) if promise is not None]
-    if not found:
+    if not found or _crumb(budget, found[0]):
         return "nothing; the budget is spent"
     words = " or ".join(in_words(promise, DOWN) for promise in found)
     said = budget.relation is SUBSTITUTE or "relation=" in words
     return words if said else f"{words}, with relation={budget.relation.name}"
+
+
+def _crumb(budget: Guarantee, found: Guarantee) -> bool:
+    """Whether what is left is only what rounding left over, which is of no use to anybody."""
+    if isinstance(budget, ApproxDP | PureDP) and isinstance(found, ApproxDP | PureDP):
+        return Fraction(found.loss) < CRUMB * Fraction(budget.loss)
+    return False
 
 
 def _concentrated(state: Spending) -> Guarantee | None:

@@ -10,12 +10,14 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 from discreet.ledger.amounts import Price, Remaining, generous, promise_words, refusal
 from discreet.ledger.export import as_csv, as_json
+from discreet.ledger.spending import Spent, Total, html, picture, spent, totals
+from discreet.ledger.spending import to_json as to_rows
 from discreet.ledger.store import (
     DoesNotFitError,
     Scope,
@@ -29,6 +31,7 @@ from discreet.ledger.store import (
     receipt_of,
     rows,
     scope_names,
+    scope_rows,
     scope_states,
     stored_releases,
 )
@@ -52,6 +55,9 @@ from discreet.release.receipt import (
     written,
 )
 from discreet.shown import address
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "Entry",
@@ -154,16 +160,18 @@ class Ledger:
         charge_id: str | None = None,
         note: str = "",
         scopes: str | Sequence[str] | None = None,
+        about: Mapping[str, Any] | None = None,
     ) -> Receipt:
         """Pay for one release in every scope named, or in none; durable when it returns.
 
         Where the release is known to keep a `target` too, each scope is charged the cheaper of the two. Under
-        a charge id used before nothing is charged and the first receipt comes back, with replay=True.
+        a charge id used before nothing is charged and the first receipt comes back, with replay=True. `about`
+        says who asks what of which data: data, fingerprint, columns, model, mechanism, actor.
         """
         name = uuid.uuid4().hex if charge_id is None else _named("charge id", charge_id)
         if not isinstance(note, str) or len(note) > LONGEST_NOTE:
             raise LedgerError(f"a note is a text of at most {LONGEST_NOTE} characters")
-        bill = Bill(name, guarantee, target, note, asked_before=charge_id is not None)
+        bill = Bill(name, guarantee, target, note, described(about or {}), charge_id is not None)
         for _again in range(PATIENCE):
             chosen = [scope.settled(guarantee, target) for scope in self._chosen(scopes)]
             try:
@@ -244,6 +252,31 @@ class Ledger:
         """Whether a charge would fit now; only charging decides."""
         return all(self.remaining(scope.name).admits(guarantee) for scope in self._chosen(scopes))
 
+    def spending(self, scope: str | None = None) -> pd.DataFrame:
+        """Say who spent what on which data: a row for each charge in each scope that was not given back."""
+        import pandas as pd  # noqa: PLC0415 - heavy
+
+        return pd.DataFrame(to_rows(self.spent_by(scope)), columns=[f.name for f in fields(Spent)])
+
+    def spent_by(self, scope: str | None = None) -> list[Spent]:
+        """Return the rows of `spending`."""
+        with self._store.reading() as connection:
+            found = spent(rows(connection), scope_rows(connection))
+        return [row for row in found if scope in {None, row.scope}]
+
+    def picture(self, path: str | Path) -> Path:
+        """Draw who spent what on which data, as .svg or .html; a file that exists is not overwritten."""
+        target = Path(path).expanduser()
+        if target.suffix not in {".svg", ".html"}:
+            raise LedgerError(f"a picture of a ledger is an .svg or .html file, got the name {target.name!r}")
+        return _fresh_file(target, (html if target.suffix == ".html" else picture)(*self._shares()))
+
+    def _shares(self) -> tuple[list[Total], dict[str, float]]:
+        return totals(self.spent_by()), {name: self.remaining(name).share for name in self.scopes()}
+
+    def _repr_html_(self) -> str:
+        return html(*self._shares())
+
     def receipt(self, receipt_id: str) -> Receipt:
         """Find the receipt of an earlier charge."""
         with self._store.reading() as connection:
@@ -293,14 +326,7 @@ class Ledger:
         with self._store.reading() as connection:
             entries, head, states = tuple(rows(connection)), head_of(connection), scope_states(connection)
         text = as_csv(entries) if target.suffix == ".csv" else as_json(entries, head, states)
-        try:
-            with target.open("x", encoding="utf-8", newline="") as file:
-                file.write(text)
-        except FileExistsError:
-            raise FileExistsError(
-                f"{address(target)} exists, and an earlier export is a record: choose another name"
-            ) from None
-        return target
+        return _fresh_file(target, text)
 
     # ── scopes ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -321,6 +347,18 @@ class Ledger:
         return found
 
 
+def _fresh_file(target: Path, text: str) -> Path:
+    """Write a file that is not there yet."""
+    try:
+        with target.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError:
+        raise FileExistsError(
+            f"{address(target)} exists, and an earlier export is a record: choose another name"
+        ) from None
+    return target
+
+
 @final
 @dataclass(frozen=True)
 class Bill:
@@ -330,6 +368,7 @@ class Bill:
     guarantee: Guarantee
     target: Guarantee | None
     note: str
+    about: dict[str, Any]
     asked_before: bool  # whether the id may be known
 
     def promises(self) -> list[Any]:
@@ -358,6 +397,7 @@ def _charged(
     by_target = [name for name, (promise, _) in paid.items() if asked and promise != bill.guarantee]
     rules = {scope.name: scope.rule for scope in chosen if len(rules_of(scope.budget)) > 1}
     more = {"target": asked[0] if asked else None, "by_target": sorted(by_target), "rules": rules}
+    more["about"] = bill.about
     return {
         "scopes": sorted(paid),
         "guarantee": own,
@@ -380,6 +420,21 @@ def _named(what: str, name: str) -> str:
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise LedgerError(f"a {what} is 1 to {LONGEST_NAME} printable characters, got {name!r}")
     return name
+
+
+ABOUT = ("data", "fingerprint", "columns", "model", "mechanism", "actor")
+
+
+def described(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Hold what is said of a charge to short public names; what is empty is left out."""
+    strange = sorted(set(about) - set(ABOUT))
+    if strange:
+        raise LedgerError(f"about says {', '.join(ABOUT)}; got {', '.join(strange)}")
+    kept = {name: about[name] for name in ABOUT if about.get(name)}
+    for name, value in kept.items():
+        for word in value if name == "columns" else [value]:
+            _named({"data": "data set's label", "actor": "name of an actor"}.get(name, name), word)
+    return {**kept, "columns": list(kept["columns"])} if "columns" in kept else kept
 
 
 def _replayed(book: Transaction, first: Entry, bill: Bill, scopes: list[str]) -> Receipt:

@@ -12,8 +12,11 @@ from discreet.privacy.group_privacy import per_row
 from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.release.json import canonical, parameter_to_json
 from discreet.sampling.source import Source
+from discreet.shown import visible
 from discreet.statistics import BoundedStatistic
 from discreet.tables.table import Table
+
+LONGEST = 200  # characters of a name in the ledger
 
 
 def calibrate(
@@ -67,6 +70,19 @@ def release_facts(
         "seeded": source is not None and source.seeded,
         **provenance(statistic.table),
     }
+
+
+def charge_facts(table: Table, model: object, mechanism: str, actor: str | None) -> dict[str, Any]:
+    """Say for the ledger who asks what of which data; the actor is as declared, and nobody if left out."""
+    said = {
+        "data": table.label,
+        "fingerprint": table.fingerprint,
+        "columns": [visible(name)[:LONGEST] for name in table.columns],
+        "model": str(getattr(model, "name", type(model).__name__)),
+        "mechanism": mechanism,
+        "actor": actor,
+    }
+    return {name: value for name, value in said.items() if value}
 
 
 def parameters(ready: ModelMechanism) -> tuple[tuple[str, Any], ...]:

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from discreet import __version__
 from discreet.families.family import Floats
 from discreet.line.after_charge import Form, blind, guard_after_charge, numbers, release_once
-from discreet.line.calibrate import provenance
+from discreet.line.calibrate import charge_facts, provenance
 from discreet.line.charge import pay
 from discreet.mcmc.kernel import Counts, Kernel
 from discreet.mcmc.running import run as chain
@@ -137,6 +137,7 @@ def run(
     source: Source | None = None,
     charge_id: str | None = None,
     note: str = "",
+    actor: str | None = None,
     checkpoint: str | Path | None = None,
 ) -> ChainRelease:
     """Run private chains on the counts of the kernel's columns, and pay for their planned length at once.
@@ -150,7 +151,8 @@ def run(
     if checkpoint is not None:
         writable(plan, checkpoint)
     form = written(plan, table, statistic, seeded=source is not None and source.seeded)
-    receipt = paid(plan, statistic, ledger, scope=scope, charge_id=charge_id, note=note)
+    about = charge_facts(table, kernel, kernel.name, actor)
+    receipt = paid(plan, statistic, ledger, scope=scope, charge_id=charge_id, note=note, about=about)
     if checkpoint is None:
 
         def draw(counted: PrivateValue) -> Chains:
@@ -242,10 +244,13 @@ def paid(
     scope: str | Sequence[str] | None,
     charge_id: str | None,
     note: str,
+    about: Mapping[str, Any],
 ) -> Receipt:
     """Charge the whole length, or refuse and say how many steps would fit."""
     try:
-        return pay(ledger, unit_promise(plan, statistic), scope=scope, charge_id=charge_id, note=note)
+        return pay(
+            ledger, unit_promise(plan, statistic), scope=scope, charge_id=charge_id, note=note, about=about
+        )
     except Overspent as refused:
         fits = plan.longest(_fitting(ledger, statistic, scope))
         message = f"{plan.steps} steps of {plan.chains} chains do not fit the budget: {_instead(plan, fits)}"

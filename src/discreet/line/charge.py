@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.privacy.guarantee import Guarantee
 from discreet.release.receipt import Receipt
@@ -46,11 +46,12 @@ def pay(
     scope: str | Sequence[str] | None = None,
     charge_id: str | None = None,
     note: str = "",
+    about: Mapping[str, Any] | None = None,
 ) -> Receipt:
     """Charge a release that keeps the target too, if given; under an id used before, find its charge."""
     name = uuid.uuid4().hex if charge_id is None else charge_id
     try:
-        return ledger.charge(guarantee, target=target, charge_id=name, note=note, scopes=scope)
+        return ledger.charge(guarantee, target=target, charge_id=name, note=note, scopes=scope, about=about)
     except KeyboardInterrupt:
         raise Interrupted(
             f"interrupted while charging {name!r}: nothing was read or released; ledger.history() says "

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.line.after_charge import numbers, release_once
+from discreet.line.calibrate import LONGEST
 from discreet.line.charge import pay
 from discreet.mechanisms.local.profile_base import ProfileMechanism
 from discreet.mechanisms.registry import no_posterior
@@ -23,6 +24,7 @@ from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.privacy.profile_graph import ProfileGraph
 from discreet.sampling import exact
 from discreet.sampling.source import SYSTEM, Source
+from discreet.shown import visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,6 +66,7 @@ def release_observations(
     per_source: int = 1,
     scope: str | None = None,
     source: Source | None = None,
+    actor: str | None = None,
 ) -> LocalRelease:
     """Randomise a column, each row by the kernel of its own profile, and charge for one source's rows.
 
@@ -85,7 +88,14 @@ def release_observations(
     bits = source or SYSTEM
     asked = {"column": column, "profile": profile, "unknown": unknown, "seeded": bits.seeded}
     form = numbers({**asked, **_described(mechanism)})
-    receipt = pay(ledger, promise, scope=scope, charge_id=charge_name(observations))
+    said = {
+        "data": visible(observations)[:LONGEST],
+        "columns": [visible(column)[:LONGEST]],
+        "mechanism": mechanism.name,
+        "actor": actor,
+    }
+    about = {name: value for name, value in said.items() if value}
+    receipt = pay(ledger, promise, scope=scope, charge_id=charge_name(observations), about=about)
 
     def draw(found: dict[str, NDArray[Any]]) -> NDArray[np.uint32]:
         values = np.maximum(_places(found[column], graph.labels), 0)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from discreet.families.family import Family
 from discreet.line.after_charge import SALT, release_once, several_releases
-from discreet.line.calibrate import parameters, promise_for_unit, release_facts
+from discreet.line.calibrate import charge_facts, parameters, promise_for_unit, release_facts
 from discreet.line.charge import Book, opened, pay
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.tiered_statistics import TieredStatistics
@@ -38,6 +38,7 @@ def privatise_tiers(
     source: Source | None = None,
     charge_id: str | None = None,
     note: str = "",
+    actor: str | None = None,
 ) -> dict[str, Release]:
     """Release the model's statistic once for each audience, noisier from tier to tier, and pay once.
 
@@ -75,9 +76,10 @@ def privatise_tiers(
         values = ready.release(counted.values, source, count=count)
         return {name: values[k] for name, k in tier.items()}
 
+    promised, asked = own[innermost], wanted[innermost]
+    about = charge_facts(statistic.table, model, "tiered_statistics", actor)
     with opened(ledger) as book:
-        own_promise, asked = own[innermost], wanted[innermost]
-        receipt = pay(book, own_promise, asked, scope=scope, charge_id=charge_id, note=note)
+        receipt = pay(book, promised, asked, scope=scope, charge_id=charge_id, note=note, about=about)
         return release_once(book, receipt, statistic.read, draw, form)
 
 

@@ -46,6 +46,7 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
         "What was paid": [
             f"charge {receipt['id']} in {', '.join(receipt['scopes'])} at {receipt['at']}",
             f"ledger entry {receipt['position']}, hash {receipt['hash']}",
+            *about_words(receipt),
         ],
         "Provenance": [
             f"{software['name']} {software['version']}, {certificate['created']}",
@@ -55,6 +56,20 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
     }
     head = ["PRIVACY CERTIFICATE", *(textwrap.fill(w, WIDTH) for w in certificate["warnings"]), ""]
     return "\n".join([*head, *(_section(title, lines) for title, lines in sections.items())])
+
+
+def about_words(receipt: Mapping[str, Any]) -> Iterable[str]:
+    """Say by whom, on which data and by which rule of the ledger a release was paid for."""
+    about = receipt.get("about", {})
+    if "data" in about:
+        yield f"data set {about['data']}"
+    if "fingerprint" in about:
+        yield f"fingerprint of the data set's schema and place {about['fingerprint']}"
+    if "actor" in about:
+        yield f"asked for by {about['actor']}, as declared"
+    for scope, rule in sorted(receipt.get("rules", {}).items()):
+        kept = "plain sums of ε and δ" if rule == "sums" else "Rényi orders"
+        yield f"scope {scope} is kept by {kept}"
 
 
 def losses(promised: Mapping[str, Any]) -> list[tuple[float, float]]:

@@ -231,7 +231,7 @@ def odds_table(said: Mapping[str, Any]) -> Html:
 # --- what was spent ------------
 def budget(said: Mapping[str, Any], view: LedgerView | None) -> Html:
     receipt, promised = said["receipt"], said["promised"]
-    charged = _charged(receipt, promised)
+    charged, about = _charged(receipt, promised), receipt.get("about", {})
     paid = facts(
         [
             ("charged", charged),
@@ -239,6 +239,11 @@ def budget(said: Mapping[str, Any], view: LedgerView | None) -> Html:
             ("at", receipt["at"]),
             ("receipt", element("code", receipt["id"])),
             *([("note", receipt["note"])] if receipt["note"] else []),
+            *[
+                (name, about[key])
+                for name, key in (("data set", "data"), ("asked by", "actor"))
+                if key in about
+            ],
         ]
     )
     if view is None:
@@ -250,6 +255,8 @@ def budget(said: Mapping[str, Any], view: LedgerView | None) -> Html:
 
 def _charged(receipt: Mapping[str, Any], promised: Mapping[str, Any]) -> str:
     """Name the promise that was paid for: the mechanism's own, or the target."""
+    if receipt.get("by_target") == receipt["scopes"]:
+        return str(promised["target_words"])
     known = ((promised[name], promised[f"{name}_words"]) for name in ("guarantee", "target"))
     found = next((words for promise, words in known if promise == receipt["guarantee"]), None)
     return found or in_words(from_json(receipt["guarantee"]))

@@ -88,6 +88,8 @@ class Table:
     n: int | None = None  # as declared
     filters: tuple[Expression, ...] = ()
     derived: Mapping[str, Expression] = field(default_factory=lambda: MappingProxyType({}))
+    label: str = ""  # what the data set is called, in public
+    fingerprint: str = ""  # SHA-256 of the declared schema and of where the rows live; of no row
 
     @classmethod
     def open(
@@ -99,12 +101,15 @@ class Table:
         rows_per_unit: int | None = None,
         table: str | None = None,
         n: int | None = None,
+        label: str | None = None,
     ) -> Table:
         """Connect, and hold the columns' names and types against the schema. Reads no value.
 
         `unit` names the column that says whose a row is, and `rows_per_unit` how many rows one may count for;
-        without it every row is somebody's only one. `n` is the public number of records.
+        without it every row is somebody's only one. `n` is the public number of records, and `label` what the
+        data set is called in the ledger: the name of the file or table unless said.
         """
+        from discreet.tables.opening.named import fingerprint, name_of  # noqa: PLC0415
         from discreet.tables.opening.sources import open_source  # noqa: PLC0415
         from discreet.tables.rows import refuse_columns  # noqa: PLC0415 - Ibis is heavy
 
@@ -118,7 +123,17 @@ class Table:
         types = {name: kind.stored for name, kind in declared.items()}
         opened = open_source(source, table, types if unit is None else {**types, unit: "string"})
         refuse_columns(opened, declared, unit)
-        return cls(declared, tuple(declared), unit, k, declared, opened, _whole("n", n))
+        return cls(
+            declared,
+            tuple(declared),
+            unit,
+            k,
+            declared,
+            opened,
+            _whole("n", n),
+            label=name_of(source, table) if label is None else label,
+            fingerprint=fingerprint(source, table, declared.hash),
+        )
 
     def __getitem__(self, names: str | tuple[str, ...]) -> Table:
         """Select columns, in that order."""

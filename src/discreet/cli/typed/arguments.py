@@ -187,6 +187,10 @@ Epsilon = Annotated[
     str | None, typer.Option(metavar="NUMBER", help="What to promise, instead of --target: ε …")
 ]
 Delta = Annotated[str | None, typer.Option(metavar="NUMBER", help="… and δ; without it ε is pure.")]
+Actor = Annotated[str | None, typer.Option(help="Who asks, for the ledger; as declared.")]
+Label = Annotated[
+    str | None, typer.Option(help="What the data set is called in the ledger. [default: its file or table]")
+]
 Budget = Annotated[
     str,
     typer.Option(metavar="PROMISE", help=f"The whole budget: {PROMISE}.", autocompletion=_kinds),

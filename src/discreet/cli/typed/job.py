@@ -56,6 +56,8 @@ class Job:
     draws: int = 1
     charge_id: str | None = None
     note: str = ""
+    actor: str | None = None
+    label: str | None = None
     seed: int | None = None
 
     def need(self, *names: str) -> None:
