@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.ledger import Ledger, LedgerError, Overspent
+from discreet.privacy.accounting.composition import repeat
 from discreet.privacy.guarantee import ADD_REMOVE, MixedRelations, NotProved
 from discreet.privacy.json import from_json, to_json
 from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
@@ -141,6 +142,36 @@ def test_what_remains_fits_and_a_little_more_does_not(budget, tmp_path, opened):
     ledger.charge(left.guarantee)
     after = ledger.remaining().guarantee  # rounding of points and of (ε, δ) may leave a crumb
     assert after is None or ledger.remaining().share < 1e-9 or isinstance(budget, ApproxDP)
+
+
+@pytest.mark.parametrize(
+    ("first", "target", "rule"),
+    [
+        (PureDP(0.1), None, "sums"),
+        (ApproxDP(0.1, 1e-7), None, "sums"),
+        (GaussianDP(0.01), ApproxDP(0.1, 1e-7), "sums"),  # what was asked for decides
+        (PureDP(0.1), ZeroCDP(0.005), "orders"),
+        (ZeroCDP(0.001), None, "orders"),
+        (GaussianDP(0.01), None, "orders"),
+        (RenyiDP.at(65, 0.1), RenyiDP.at(65, 0.1), "orders"),
+        (repeat(BoundedRange(0.01), 20), None, "orders"),  # the steps of a chain: less by orders than by Σε
+    ],
+    ids=repr,
+)
+def test_the_first_charge_settles_how_a_budget_is_kept(first, target, rule, tmp_path, opened):
+    ledger = opened(tmp_path / "budget.db", ApproxDP(1, 1e-6))
+    assert (ledger.remaining().rule, ledger.remaining().share) == ("", 1.0)
+    with pytest.raises(Overspent):
+        ledger.charge(PureDP(2))  # a refusal settles nothing
+    assert ledger.remaining().rule == ""
+    receipt = ledger.charge(first, target=target)
+    assert receipt.rules == {"default": rule}
+    assert opened(tmp_path / "budget.db").remaining().rule == rule
+    ledger.refund(receipt.id, "never ran")
+    assert ledger.remaining().rule == rule  # for good
+    with pytest.raises(LedgerError, match="kept by the rule"):
+        ledger.add_scope("default", ApproxDP(1, 1e-6), rule={"sums": "orders", "orders": "sums"}[rule])
+    ledger.verify(receipt)
 
 
 @pytest.mark.parametrize("written", [float, str], ids=["doubles", "decimals"])

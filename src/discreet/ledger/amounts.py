@@ -130,16 +130,16 @@ def _no_less(x: Exact) -> Exact:
 
 
 def rule_for(budget: Guarantee, guarantee: Guarantee, target: Guarantee | None) -> str:
-    """Settle how a budget is kept, by its first charge: by sums where what was asked for has a finite ε.
+    """Settle how a budget is kept, by its first charge: by sums where pure or (ε, δ) privacy was asked for.
 
-    Public facts alone, before any answer is seen; a promise about Rényi orders, ρ or μ is kept by orders.
+    Public facts alone, before any answer is seen. Whatever else is promised (Rényi orders, ρ, μ, a range, the
+    steps of a chain) costs less by orders.
     """
     rules = rules_of(budget)
     if len(rules) == 1:
         return rules[0]
     asked = target or guarantee
-    adds_up = asked.disclosure()[1].epsilon(0) < math.inf
-    tried = (SUMS, BY_ORDERS) if adds_up else (BY_ORDERS,)
+    tried = (SUMS, BY_ORDERS) if isinstance(asked, PureDP | ApproxDP) else (BY_ORDERS, SUMS)
     return next((rule for rule in tried if _admitted(Tariff.of(budget, rule), guarantee, target)), tried[0])
 
 
