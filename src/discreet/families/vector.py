@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,7 +67,7 @@ class InBall(VectorFamily):
     radius: Rational
     grid: Grid
 
-    @property
+    @cached_property
     def ball(self) -> Ball:
         return Ball(self.radius, self.grid)
 
