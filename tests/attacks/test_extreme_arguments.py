@@ -319,3 +319,12 @@ def test_bounds_that_they_can_hold_are_released_within(lower, upper, target):
     made = SampleAndAggregate.calibrate(np.mean, n=100, target=target, lower=lower, upper=upper)
     released = made.release([1e300, *range(99)], SeededSource(1))
     assert float(lower) <= released <= float(upper)
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta", "step"])
+def test_a_promise_from_json_with_a_number_beyond_doubles_is_refused_in_words(name):
+    drawn = dc.DiffusedPosterior.calibrate(dc.BetaBernoulli(6, 12), n=100, target=ApproxDP(0.5, 1e-6))
+    written = to_json(drawn.guarantee)
+    written["profile"]["worst"][name] = 10**400
+    with pytest.raises(ValueError, match="beyond doubles"):
+        from_json(written)

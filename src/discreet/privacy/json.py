@@ -107,7 +107,10 @@ def from_json(data: Mapping[str, Any]) -> Guarantee:
             f"unknown kind of guarantee {kind!r}; known: {', '.join(_PROMISES)}; it may come from a later "
             "version of discreet"
         )
-    built: Guarantee = _decoded(data)
+    try:
+        built: Guarantee = _decoded(data)
+    except OverflowError:
+        raise ValueError(f"this {kind} holds a number beyond doubles: it is not what was written") from None
     return built
 
 
