@@ -158,7 +158,7 @@ def held_out():
     print(
         f"Adult: {len(model.nodes)} columns, {model.size} cells, n = {n}; mean held-out log-likelihood, nats"
     )
-    print(f"known counts {exact(counts, model).log_likelihood(test):.4f}")
+    print(f"known counts {exact(counts, model).log_likelihood(test, codes=True):.4f}")
     print(
         f"{'ε':>5} {'by table':>9} {'together':>9} {'naive':>9} {'one draw':>9} {'T':>6} {'R-hat':>6} CPU s"
     )
@@ -174,7 +174,7 @@ def held_out():
         draws = [model.split(one.release(counts, source)) for _ in range(3)]
         flat = [np.concatenate([t.reshape(-1) for t in d.values()]) for d in draws]
         alone = np.mean([float(np.log(theta[cells_of(model, test)]).sum(axis=1).mean()) for theta in flat])
-        said = [made.log_likelihood(test) for made in (aware, together, naive(cells, model))]
+        said = [made.log_likelihood(test, codes=True) for made in (aware, together, naive(cells, model))]
         line = f"{epsilon:5} {said[0]:9.4f} {said[1]:9.4f} {said[2]:9.4f} {alone:9.4f}"
         rest = f"{together.diagnostics.r_hat:5.2f} {took[0]:.1f} and {took[1]:.1f}"
         print(f"{line} {float(one.temperature):6.0f} {rest}", flush=True)
@@ -189,14 +189,15 @@ def mixture():
     counts, n = np.bincount(flat, minlength=mixed.size), len(flat)
     known = exact_mixture(counts, mixed, source=SeededSource(1), **sized({"keep": 100}, SHORT))
     print(f"mixture of 4 over {mixed.size} cells, n = {n}")
-    print(f"known counts {known.log_likelihood(test).round(4)} modes {known.modes}")
+    print(f"known counts {known.log_likelihood(test, codes=True).round(4)} modes {known.modes}")
     for epsilon in sized((0.1, 1.0), (1.0,)):
         cells = NoisyCounts.calibrate(mixed, n=n, target=PureDP(epsilon)).release(counts, SeededSource(2))
         for reading in ("noise_aware", "naive"):
             began = time.process_time()
             made = fit_mixture(cells, mixed, reading=reading, **sized({"keep": 100}, SHORT))
             took = time.process_time() - began
-            line = f"ε = {epsilon} {reading:12} {made.log_likelihood(test).round(4)} modes {made.modes}"
+            score = made.log_likelihood(test, codes=True).round(4)
+            line = f"ε = {epsilon} {reading:12} {score} modes {made.modes}"
             print(f"{line} {took:.1f} CPU s", flush=True)
 
 

@@ -29,6 +29,8 @@ LAYERS = {
         *("posteriors", "audit", "datasets"),
     },
     "tables": {"privacy", "families", "statistics", "shown"},
+    # rows of the user's own, encoded by the public schema: no engine, no private table
+    "encoding": {"tables"},
     "statistics": {"privacy", "families", "models", "tables"},
     "ledger": {"privacy", "release", "shown", "place"},
     # from the private table to the release; read, draw and record stand in one place
@@ -57,9 +59,10 @@ LAYERS = {
         "report",
         "place",
         "shown",
+        "encoding",
     },
     # what is right of the release is post-processing: of mechanisms it knows only the value they released
-    "posteriors": {"privacy", "sampling", "families", "models", "mechanisms", "shown"},
+    "posteriors": {"privacy", "sampling", "families", "models", "mechanisms", "shown", "encoding"},
     "report": {"privacy", "families", "models", "release", "posteriors"},
     "planning": {"privacy", "sampling", "families", "models", "mechanisms", "posteriors"},
 }

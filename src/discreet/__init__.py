@@ -23,6 +23,7 @@ _HOME = {
     "tables.table": "Table TableError MissingExtra",
     "tables.schema": "Schema Binary Categories Bounded Count Label",
     "tables.derived.columns": "col constant",
+    "encoding.encoder": "Encoder EncodedRows",
     "ledger": "Ledger",
     "release.receipt": "LedgerError LedgerUnavailableError TamperedError",
     "release.folder": "BrokenRelease",

@@ -11,6 +11,8 @@ from discreet import posteriors as posteriors
 from discreet import privacy as privacy
 from discreet import report as report
 from discreet import sampling as sampling
+from discreet.encoding.encoder import EncodedRows as EncodedRows
+from discreet.encoding.encoder import Encoder as Encoder
 from discreet.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
 from discreet.families.beta_binomial import BetaBinomial as BetaBinomial
 from discreet.families.beta_geometric import BetaGeometric as BetaGeometric

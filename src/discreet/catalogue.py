@@ -78,6 +78,8 @@ class ModelRow:
     unaudited: tuple[str, ...] = ()  # mechanisms without such a case
     pair: bool = True  # of a family: a worst neighbouring pair of posteriors is proved
     refused: Mapping[str, str] = field(default_factory=dict)  # mechanism, as typed → why
+    predicted: str = ""  # what its posterior predicts for a row, and from which columns
+    unpredicted: str = ""  # why its posterior predicts no column of a row; empty where it does
 
     @property
     def mechanisms(self) -> dict[str, str]:
@@ -133,6 +135,7 @@ def _family(name: str, model: str, **own: Any) -> ModelRow:  # noqa: ANN401 - fi
         "predictive": f"report.predictive:{own.pop('predictive')}",
     }
     statistic = {"statistic": own.pop("statistic", "statistics.sums:total")}
+    own.setdefault("unpredicted", NO_ANSWER)
     return ModelRow(
         name,
         FAMILY,
@@ -195,6 +198,14 @@ def _each(*values: object) -> tuple[tuple[Any, ...], ...]:
 
 NO_PAIR = "no worst neighbouring pair is proved for one posterior draw of"
 NO_TRUNCATION = "OnePosteriorSample truncates Beta and Dirichlet posteriors, not that of"
+NO_ANSWER = (
+    "this model has no column to predict from others: it describes the columns that it was given; read "
+    "mean(), interval() and log_predictive(), or fit naive Bayes, a network or a regression"
+)
+NO_NAMES = (
+    "columns as they are have no names to predict by: BayesianLinearRegression(target=..., features=...) "
+    "names them, and then predict(rows) gives the expected answer"
+)
 NO_NETWORK = "OneNetworkSample draws tables of a BayesianNetwork, not of"
 
 
@@ -375,6 +386,8 @@ _ROWS = (
     _family(
         "bayesian_linear_regression",
         "families.linear_regression:BayesianLinearRegression",
+        predicted="the expected answer of a row, from the features, where target= and features= name them",
+        unpredicted=NO_NAMES,
         examples=(
             Example(
                 {"mean": [0.5, -1], "precision": [[3, 1], [1, 2]], "shape": 5.5, "scale": 4, "radius": 4},
@@ -401,6 +414,7 @@ _ROWS = (
         "models.naive_bayes:NaiveBayes",
         "posteriors.counts.naive_bayes:read",
         {"title": "report.cells:label_title", "next": "report.cells:information"},
+        predicted="the label of a row, from the features",
         examples=(
             Example(
                 {"label": "y", "features": ["a", "b"]},
@@ -416,6 +430,7 @@ _ROWS = (
         "posteriors.network.read:read",
         {"title": "report.cells:network_title"},
         readers={"draws": "posteriors.network.read:drawn"},
+        predicted="any column of a row, from the others or from some (target=, given=)",
         examples=(
             Example(
                 {"graph": [["a", "b"]]},
@@ -429,6 +444,7 @@ _ROWS = (
         "models.mixture:Mixture",
         "posteriors.mixture.read:read",
         {"title": "report.cells:kinds_title", "tables": "report.cells:mixture_tables"},
+        predicted="the hidden class of a row, from the features",
         examples=(
             Example(
                 {"components": 2, "features": ["a", "b"]},
@@ -447,6 +463,7 @@ _ROWS = (
             "tables": "report.cells:emissions",
             "first": "report.cells:states",
         },
+        predicted="the hidden state of a row, from its chain and step",
         examples=(
             Example(
                 {"states": 2, "chain": "place", "step": "month", "features": ["a"]},
@@ -463,6 +480,7 @@ _ROWS = (
     _regression(
         "bayesian_logistic_regression",
         "models.generalized_linear:BayesianLogisticRegression",
+        predicted="the label of a row, from the features",
         examples=(
             Example(
                 {"target": "y", "features": ["a", "b"], "norm": 1.5, "radius": 5},
@@ -474,6 +492,7 @@ _ROWS = (
     _regression(
         "generalized_linear",
         "models.generalized_linear:GeneralizedLinear",
+        predicted="the expected answer of a row, from the features; of the logistic loss its label",
         examples=(
             Example(
                 {

@@ -117,7 +117,7 @@ def mixture_gap(seed):
     values = np.array(list(itertools.product(range(2), repeat=2)))
     y = noisy(rng, rng.multinomial(n, [0.5, 0.3, 0.1, 0.1]), noise, scale)
     posterior = mixture.fit(cells_of(model, y, noise, scale, n if public else None), model, sweeps=2000)
-    logs = posterior.log_predictive({"a": values[:, 0], "b": values[:, 1]})
+    logs = posterior.log_predictive({"a": values[:, 0], "b": values[:, 1]}, codes=True)
     ours = np.exp(np.atleast_2d(logs)).mean(axis=0)
     found = []
     for size in [n] if public else range(MOST - 1):

@@ -155,6 +155,36 @@ def check_posterior(posterior, reading):
 
 
 @every_mechanism
+def test_labelled_rows_are_predicted_with_labels_or_the_row_says_why_not(released, name, typed):
+    row = ROWS[name]
+    if typed in row.cannot:
+        return
+    posterior, frame = released(name, typed).posterior, frame_of(name)
+    assert list(posterior.summary()["name"]) == list(posterior.names)
+    assert row.predicted or row.unpredicted
+    if row.unpredicted:
+        for ask in (posterior.predict, posterior.predict_proba):
+            with pytest.raises(TypeError) as refused:
+                ask(frame)
+            assert str(refused.value) == row.unpredicted
+        return
+    asked = {"target": "b"} if name == "bayesian_network" else {}
+    said = posterior.predict(frame, **asked)
+    assert len(said) == len(frame)
+    assert (posterior.predict(frame.to_dict("records"), **asked) == said).all()
+    with pytest.raises(TypeError, match="codes=True"):
+        posterior.predict(frame.to_numpy(), **asked)
+    if name == "generalized_linear":
+        assert (said > 0).all()
+        return
+    shares = posterior.predict_proba(frame, **asked)
+    assert shares.sum(shares.dims[-1]).to_numpy() == pytest.approx(1)
+    assert shares.idxmax(shares.dims[-1]).to_numpy().tolist() == said.tolist()
+    if shares.dims[-1] in frame:
+        assert set(said) <= set(frame[shares.dims[-1]])
+
+
+@every_mechanism
 def test_the_certificate_names_audits_that_exist(released, name, typed):
     row = ROWS[name]
     if typed in row.cannot:
@@ -215,9 +245,36 @@ def walk_by_command(tmp_path, monkeypatch, name, **asked):
         ("plan", "job.toml", "--n", n, *few),
         ("fit", "job.toml"),
         ("ledger", "verify", "budget.db", "--release", "out"),
+        ("show", "out"),
+        ("read", "out", "--csv", "read.csv"),
     ):
         done = CliRunner().invoke(app, list(command))
         assert done.exit_code == 0, (command, done.output, done.exception)
+    assert len(pd.read_csv("read.csv")) == len(dc.Release.load("out").posterior.names)
+    predict_by_command(row)
+
+
+def predict_by_command(row):
+    frame = frame_of(row.name)
+    frame.to_csv("rows.csv", index=False)
+    network = ("--target", "b") if row.name == "bayesian_network" else ()
+    for source in ("rows.csv", "rows.parquet"):
+        done = CliRunner().invoke(app, ["predict", "out", source, "--out", f"{source}.out.csv", *network])
+        if row.unpredicted:
+            assert done.exit_code == 2
+            assert row.unpredicted in " ".join(done.output.split())
+        else:
+            assert done.exit_code == 0, (done.output, done.exception)
+    if not row.unpredicted:
+        first, second = (
+            pd.read_csv(f"{source}.out.csv")["predicted"] for source in ("rows.csv", "rows.parquet")
+        )
+        said = dc.Release.load("out").posterior.predict(frame, **({"target": "b"} if network else {}))
+        assert (
+            first.tolist() == second.tolist() == pytest.approx(said.tolist(), rel=1e-9)
+            if said.dtype.kind == "f"
+            else list(said)
+        )
 
 
 def toml(job):

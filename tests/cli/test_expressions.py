@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.cli.fit import opened_table
-from discreet.cli.typed.expressions import MOST_LEVELS, parse
 from discreet.cli.typed.job import Job, schema_of
 from discreet.tables.derived.columns import Expression, col, constant
+from discreet.tables.derived.parsed import MOST_LEVELS, parse
 
 from .conftest import CANARIES, FIT
 

@@ -12,6 +12,7 @@ import pytest
 from discreet.ledger import Ledger
 from discreet.privacy.guarantee import SUBSTITUTE
 from discreet.privacy.kinds import ApproxDP
+from discreet.release.release import Release  # noqa: F401 - loads the real report before `page` replaces it
 from discreet.tables.schema import Binary, Schema
 
 

@@ -44,6 +44,14 @@ def test_an_old_release_loads_and_says_what_it_said(name, tmp_path):
     )
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_an_old_release_encodes_rows_by_its_schema_as_it_counted_them(name, tmp_path):
+    release = dc.Release.load(unpacked(name, tmp_path))
+    sizes = getattr(release.model, "size_of", {})
+    assert {column: len(release.encoder.labels(column)) for column in sizes} == sizes
+    assert set(release.columns) <= set(release.encoder.schema)
+
+
 def test_a_changed_old_release_is_refused(tmp_path):
     saved = unpacked(NAMES[0], tmp_path)
     text = (saved / "certificate.json").read_text()

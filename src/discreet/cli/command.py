@@ -21,6 +21,7 @@ from discreet.cli.fit import fit
 from discreet.cli.ledger import ledger
 from discreet.cli.local import local
 from discreet.cli.plan import plan
+from discreet.cli.predict import predict
 from discreet.cli.printed.errors import (
     BAD_INPUT,
     BEGUN,
@@ -34,8 +35,10 @@ from discreet.cli.printed.errors import (
     where,
 )
 from discreet.cli.printed.show import VERBOSE, all_is_said, complain, own_the_process, prepare
+from discreet.cli.read import read
 from discreet.cli.reproduce import reproduce
 from discreet.cli.schema import schema
+from discreet.cli.show import show
 from discreet.cli.tiers import tiers
 
 CLICK_ERROR: type[Exception] = next(
@@ -56,6 +59,7 @@ Examples:
   discreet ledger init budget.db --budget approx:1,1e-6
   discreet plan --model beta_bernoulli --prior 'alpha=6,beta=12' --n 2000 --target approx:0.5,1e-7
   discreet fit job.toml
+  discreet show smokers                             what a saved release says; read and predict use it
 
 \b
 Exit codes:
@@ -184,6 +188,9 @@ def root(
 
 app.command()(fit)
 app.command()(plan)
+app.command()(show)
+app.command()(read)
+app.command()(predict)
 app.add_typer(ledger)
 app.add_typer(schema)
 app.command()(tiers)

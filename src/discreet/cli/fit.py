@@ -219,6 +219,6 @@ def opened_table(job: Job, declared: Schema) -> Table:
     )
     if not (job.derive or job.where):
         return table
-    from discreet.cli.typed.expressions import selected  # noqa: PLC0415
+    from discreet.tables.derived.parsed import selected  # noqa: PLC0415
 
     return selected(table, job.derive, job.where)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,10 @@ from discreet.catalogue import ROWS
 from discreet.families.family import Family, Floats
 from discreet.families.laws.matrices import unpack
 from discreet.posteriors.variables import Variable
+
+if TYPE_CHECKING:
+    from discreet.encoding.encoder import Encoder
+
 
 # ── θ as the families sample it, by the names that people use: for tables, pictures and files.
 Named = dict[str, "Floats"]
@@ -60,6 +65,18 @@ class Labels:
     columns: tuple[str, ...] = ()
     schema: Mapping[str, Any] = field(default_factory=dict)
     selection: str = ""  # the release's words for derived columns
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Return what encodes rows by the public schema, and decodes answers into labels."""
+        from discreet.encoding.encoder import Encoder  # noqa: PLC0415 - schemas and expressions, for whoever predicts
+
+        if not self.schema.get("columns"):
+            raise ValueError(
+                "the public schema is not known here, because this was read without a release, or the "
+                "release was saved without one: read it from a release, or give integer codes with codes=True"
+            )
+        return Encoder.of(self.schema, self.selection)
 
     def declared(self, column: str) -> tuple[str, ...]:
         """Return the label of every code of a column; empty where the schema does not say."""

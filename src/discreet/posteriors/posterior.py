@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.catalogue import row_of
 from discreet.families.family import Family, Floats, credible
 from discreet.posteriors.labels import UNNAMED, Labels, family_names, family_variables, unique
 from discreet.posteriors.noise_law import cautions as judgement
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
+    from discreet.encoding.encoder import Encoder
     from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 
 
@@ -208,6 +210,22 @@ class Posterior(ABC):
     def labelled(self, labels: Labels) -> Self:
         """Return the same posterior, called by the columns and levels of a release."""
         return replace(self, labels=labels)
+
+    # --- rows of the user's own: labels in, labels out ------------
+    @property
+    def encoder(self) -> Encoder:
+        """What encodes rows by the public schema of the release, and decodes answers into labels."""
+        return self.labels.encoder
+
+    def predict(self, rows: object, *, codes: bool = False) -> NDArray[Any]:
+        """Return the likeliest label for each row, where the model can; else refuse and say why."""
+        del rows, codes
+        raise TypeError(row_of(self.model).unpredicted)
+
+    def predict_proba(self, rows: object, *, codes: bool = False) -> xr.DataArray | Floats:
+        """Return the probability of each label for each row, where the model can: (row, label)."""
+        del rows, codes
+        raise TypeError(row_of(self.model).unpredicted)
 
     # --- on one screen ------------
     @property

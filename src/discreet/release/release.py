@@ -36,6 +36,8 @@ from discreet.shown import visible
 if TYPE_CHECKING:
     import xarray as xr
 
+    from discreet.encoding.encoder import Encoder
+
 
 __all__ = ["BrokenRelease", "Release"]
 
@@ -98,6 +100,11 @@ class Release:
     def labels(self) -> Labels:
         """What columns and their levels are called, by the public schema."""
         return Labels(self.columns, self.schema, self.selection or "")
+
+    @property
+    def encoder(self) -> Encoder:
+        """What encodes rows of the user's own as the private ones were, and decodes codes into labels."""
+        return self.labels.encoder
 
     @property
     def reading(self) -> str:

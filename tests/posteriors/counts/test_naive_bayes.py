@@ -281,25 +281,31 @@ def test_predictions_by_the_number():
     # π₀ = 61/102, θ_{a|0} = (31, 21, 11)/63, θ_{b|0} = (51, 11)/62; π₁ = 41/102, (26, 11, 6)/43, (31, 11)/42.
     zero, one = 61 / 102 * 31 / 63 * 11 / 62, 41 / 102 * 26 / 43 * 11 / 42
     assert np.exp(EXACT.log_joint([[0, 1]])[0]) == pytest.approx([zero, one], rel=1e-12)
-    assert EXACT.predict_proba([[0, 1]])[0] == pytest.approx([zero / (zero + one), one / (zero + one)])
-    assert EXACT.predict([[0, 1], [1, 0]]).tolist() == [1, 0]
-    assert EXACT.log_predictive([[1, 0, 1]]) == pytest.approx([np.log(one)])
-    assert EXACT.held_out([[1, 0, 1], [0, 0, 1]]) == pytest.approx((np.log(zero) + np.log(one)) / 2)
+    assert EXACT.predict_proba([[0, 1]], codes=True)[0] == pytest.approx(
+        [zero / (zero + one), one / (zero + one)]
+    )
+    assert EXACT.predict([[0, 1], [1, 0]], codes=True).tolist() == [1, 0]
+    assert EXACT.log_predictive([[1, 0, 1]], codes=True) == pytest.approx([np.log(one)])
+    assert EXACT.held_out([[1, 0, 1], [0, 0, 1]], codes=True) == pytest.approx(
+        (np.log(zero) + np.log(one)) / 2
+    )
 
 
 @pytest.mark.parametrize("reading", ["noise_aware", "naive"])
 def test_the_predictive_normalises_and_averages_over_the_posterior(reading):
     posterior = cell_posterior(CELLS, reading=reading)
-    assert np.exp(posterior.log_predictive(EVERYTHING)).sum() == pytest.approx(1, rel=1e-12)
+    assert np.exp(posterior.log_predictive(EVERYTHING, codes=True)).sum() == pytest.approx(1, rel=1e-12)
     rows = EVERYTHING[:6, 1:]
-    assert posterior.predict_proba(rows).sum(axis=1) == pytest.approx(np.ones(6))
+    assert posterior.predict_proba(rows, codes=True).sum(axis=1) == pytest.approx(np.ones(6))
     drawn = posterior.tables(posterior.sample(40_000, SeededSource(3)))
     each = drawn["y"].values[:, 1] * drawn["a"].values[:, 1, 2] * drawn["b"].values[:, 1, 0]
     error = each.std() / np.sqrt(40_000)
-    assert abs(each.mean() - np.exp(posterior.log_predictive([[1, 2, 0]])[0])) < 5 * error  # chance 6e-7
+    assert (
+        abs(each.mean() - np.exp(posterior.log_predictive([[1, 2, 0]], codes=True)[0])) < 5 * error
+    )  # chance 6e-7
 
 
 @pytest.mark.parametrize("wrong", [[[0]], [[0, 2]], [[-1, 0]], [[0.5, 1.0]], [["a", "b"]]])
 def test_records_that_are_no_codes_are_refused(wrong):
     with pytest.raises(ValueError, match="codes"):
-        EXACT.predict(wrong)
+        EXACT.predict(wrong, codes=True)

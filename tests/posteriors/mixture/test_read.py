@@ -94,11 +94,13 @@ def test_two_classes_are_found_through_noise():
         assert ((low < alone.table("weights").values) & (alone.table("weights").values < high)).all()
     assert posterior.joint() == pytest.approx(np.stack([JOINT] * 3), abs=0.02)
     record = {"a": [0], "b": [2], "c": [1]}
-    assert posterior.log_predictive(record)[:, 0] == pytest.approx(np.log(posterior.joint()[:, 0, 2, 1]))
-    assert posterior.log_likelihood(record).shape == (3,)
+    assert posterior.log_predictive(record, codes=True)[:, 0] == pytest.approx(
+        np.log(posterior.joint()[:, 0, 2, 1])
+    )
+    assert posterior.log_likelihood(record, codes=True).shape == (3,)
     assert posterior.tables(posterior.sample(4, SeededSource(1)))["b"].values.shape == (4, 2, 3)
     assert posterior.tables(posterior.variance())["a"].shape == (2, 2)
-    drawn = posterior.synthetic(2000, SeededSource(3))
+    drawn = posterior.synthetic(2000, SeededSource(3), codes=True)
     assert np.mean(drawn["a"]) == pytest.approx(JOINT[1].sum(), abs=0.06)
 
 

@@ -225,8 +225,10 @@ def test_summaries_have_the_shapes_of_the_tables(cells):
     records = {"a": [0, 1], "b": [0, 1], "c": [1, 0]}
     thetas = posterior.draws.reshape(-1, 14).astype(float)
     by_hand = np.log((thetas[:, 0] * thetas[:, 2] * thetas[:, 7]).mean())
-    assert posterior.log_predictive(records)[0] == pytest.approx(by_hand, rel=1e-6)
-    assert posterior.log_likelihood(records) == pytest.approx(posterior.log_predictive(records).mean())
+    assert posterior.log_predictive(records, codes=True)[0] == pytest.approx(by_hand, rel=1e-6)
+    assert posterior.log_likelihood(records, codes=True) == pytest.approx(
+        posterior.log_predictive(records, codes=True).mean()
+    )
     assert posterior.marginal(["c"]).sum() == pytest.approx(1, rel=1e-6)
-    assert set(posterior.synthetic(5, SeededSource(1))) == {"a", "b", "c"}
+    assert set(posterior.synthetic(5, SeededSource(1), codes=True)) == {"a", "b", "c"}
     assert posterior.prior().tables()["b"].values == pytest.approx(np.full((2, 2), 0.5))

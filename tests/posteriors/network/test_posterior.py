@@ -154,7 +154,9 @@ def test_predictive_and_marginals_against_enumeration(network):
     records = {
         name: np.array(v) for name, v in zip(axes, zip(*np.ndindex(joint.shape), strict=True), strict=True)
     }
-    assert np.exp(posterior.log_predictive(records)) == pytest.approx(joint.reshape(-1), rel=1e-12)
+    assert np.exp(posterior.log_predictive(records, codes=True)) == pytest.approx(
+        joint.reshape(-1), rel=1e-12
+    )
 
 
 def test_predictive_is_the_mean_over_draws(network):
@@ -163,7 +165,7 @@ def test_predictive_is_the_mean_over_draws(network):
     draws = posterior.flat_sample(4000, SeededSource(5))
     record = {name: [1] for name in SIZES}
     p = np.exp(log_probabilities(network, draws, record))[:, 0]
-    gap = p.mean() - np.exp(posterior.log_predictive(record)[0])
+    gap = p.mean() - np.exp(posterior.log_predictive(record, codes=True)[0])
     assert abs(gap) < 5 * p.std() / len(p) ** 0.5
     assert posterior.tables(posterior.sample(3, SeededSource(1)))["c"].values.shape == (3, 2, 3, 2)
     assert posterior.tables(posterior.sample(3, SeededSource(1)))["c"].values.sum(axis=-1) == pytest.approx(1)

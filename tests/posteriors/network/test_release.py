@@ -74,14 +74,14 @@ def test_one_network_is_one_charge_and_tells_no_more(table, ledger, tmp_path):
     drawn = release.posterior
     assert drawn.tables()["ill"].values.shape == (2, 2, 2)
     assert drawn.mean().min() >= 0.02 - 2**-31
-    assert drawn.log_predictive({"ward": [0], "smoker": [1], "ill": [0]}) == pytest.approx(
+    assert drawn.log_predictive({"ward": [0], "smoker": [1], "ill": [0]}, codes=True) == pytest.approx(
         np.log(drawn.marginal(["ward", "smoker", "ill"])[0, 1, 0])
     )
     for ask in (drawn.variance, lambda: drawn.interval(0.9), lambda: drawn.sample(2)):
         with pytest.raises(OnlyDraws, match="noisy_counts"):
             ask()
     assert drawn.tables(drawn.sample(1))["ill"].values.shape == (1, 2, 2, 2)
-    assert len(drawn.synthetic(10, SeededSource(1))["ill"]) == 10
+    assert len(drawn.synthetic(10, SeededSource(1), codes=True)["ill"]) == 10
     release.save(tmp_path / "out", draws=0)
     back = dc.Release.load(tmp_path / "out")
     assert back == release

@@ -53,6 +53,16 @@ FEW = 3  # tables of shares on the terminal
 
 
 def show(release: Release, ledger: Ledger, folder: Path) -> None:
+    """Show what was released just now, what it cost, and what is left."""
+    show_saved(release)
+    say(f"paid     charge {release.receipt.id} in {', '.join(release.receipt.scopes)}")
+    for scope in release.receipt.scopes:
+        say(f"left     {reworded(ledger.remaining(scope).words)}")
+    say(f"files    {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
+
+
+def show_saved(release: Release) -> None:
+    """Show what a release says, how it was read, and what was promised."""
     heading(f"{release.model.name} of {', '.join(release.columns)}, released by {release.mechanism}")
     if release.seeded:
         say("SEEDED: drawn from a public seed, so nothing here is private")
@@ -81,10 +91,6 @@ def show(release: Release, ledger: Ledger, folder: Path) -> None:
         say(f"caution  {words}")
     for line in promises(release):
         say(line)
-    say(f"paid     charge {release.receipt.id} in {', '.join(release.receipt.scopes)}")
-    for scope in release.receipt.scopes:
-        say(f"left     {reworded(ledger.remaining(scope).words)}")
-    say(f"files    {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
 
 
 def show_shares(rows: list[dict[str, Any]]) -> None:
@@ -171,6 +177,11 @@ def shares(release: Release) -> list[dict[str, Any]]:
 
 
 def as_json(release: Release, ledger: Ledger, folder: Path) -> dict[str, Any]:
+    left = [reworded(ledger.remaining(scope).words) for scope in release.receipt.scopes]
+    return {**saved_as_json(release, folder), "remaining": left}
+
+
+def saved_as_json(release: Release, folder: Path) -> dict[str, Any]:
     return {
         "release": str(folder),
         "files": sorted(p.name for p in folder.iterdir()),
@@ -182,5 +193,4 @@ def as_json(release: Release, ledger: Ledger, folder: Path) -> dict[str, Any]:
         "cautions": cautions(release),
         "posterior": summary(release),
         "certificate": release.certificate(),
-        "remaining": [reworded(ledger.remaining(scope).words) for scope in release.receipt.scopes],
     }

@@ -1,1 +1,1 @@
-"""What a user types: options, expressions and job files, as values."""
+"""What a user types: options and job files, as values."""

@@ -252,6 +252,15 @@ Keep = Annotated[
     list[str] | None,
     typer.Option(metavar="EXPR", help="Keep only rows for which this holds; see above. Repeatable."),
 ]
+Saved = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release, as fit wrote it.")]
+Reading = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="noise_aware, naive, … as the release can be read. [default: as its report was]",
+        autocompletion=starting_with(("noise_aware", "naive")),
+    ),
+]
 Scope = Annotated[str, typer.Option(help="The scope of the ledger: a table, an analyst, a project.")]
 Where = Annotated[str, typer.Argument(metavar="LEDGER", help="An SQLite file or a postgresql:// URL.")]
 Seed = Annotated[

@@ -55,7 +55,7 @@ def _trial(mechanism: NoisyCounts, n: int, seed: list[int], reading: str) -> tup
     released = mechanism.release(counts, SeededSource(int(rng.integers(2**62))), **private)
     labels, features = _records(pi, thetas, TESTED, rng)
     readings: list[Any] = [read(released, model, reading, draws=DRAWS), exact(model, counts)]  # type: ignore[arg-type]
-    first, second = (float((each.predict(features) == labels).mean()) for each in readings)
+    first, second = (float((each.predict(features, codes=True) == labels).mean()) for each in readings)
     return first, second
 
 

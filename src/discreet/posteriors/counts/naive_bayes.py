@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, logsumexp
 
+from discreet.encoding.answers import by_label, by_row, drawn_codes, labelled_records
 from discreet.families.family import Floats, Integers, credible
 from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.naive_bayes import NaiveBayes
@@ -20,7 +21,11 @@ from discreet.posteriors.noise_law import NoiseLaw, rows_near_empty
 from discreet.posteriors.posterior import Diagnostics, generator
 from discreet.posteriors.read import known_reading, refitted
 from discreet.posteriors.tables import ProbabilityTable, TableAxis, TablePosterior
-from discreet.sampling.source import SeededSource, Source
+from discreet.sampling.source import SYSTEM, SeededSource, Source
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 DRAWS = 1000
 DENSE = 4000  # draws of θ that intervals are read from
@@ -134,29 +139,53 @@ class NaiveBayesPosterior(TablePosterior):
         peak = total.max(axis=0)
         return np.asarray((np.log(np.exp(total - peak).mean(axis=0)) + peak).T)
 
-    def log_predictive(self, records: ArrayLike) -> Floats:
-        """Log p(y, x | release) of each record, codes (label, feature, …) in the order of model.columns."""
-        codes = self._codes(records, self.model.columns)
+    def log_predictive(self, records: object, *, codes: bool = False) -> xr.DataArray | Floats:
+        """Log p(y, x | release) of each labelled record, or of codes in the order of model.columns."""
+        if codes:
+            return self._log_records(self._codes(records, self.model.columns))
+        rows = self.encoder.encode(records, self.model.columns)
+        return by_row(self._log_records(rows.stacked(self.model.columns)), rows)
+
+    def _log_records(self, codes: Integers) -> Floats:
         return np.asarray(self.log_joint(codes[:, 1:])[np.arange(len(codes)), codes[:, 0]])
 
     def log_proba(self, features: ArrayLike) -> Floats:
-        """Log p(y | x, release)."""
+        """Log p(y | x, release) for codes of the features."""
         joint = self.log_joint(features)
         return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True))
 
-    def predict_proba(self, features: ArrayLike) -> Floats:
-        """p(y | x, release), averaged over the posterior: codes (rows, features) ↦ (rows, classes)."""
-        return np.exp(self.log_proba(features))
+    def predict_proba(self, rows: object, *, codes: bool = False) -> xr.DataArray | Floats:
+        """p(y | x, release), averaged over the posterior: (row, label); without labels for `codes`."""
+        if codes:
+            return np.exp(self.log_proba(self._codes(rows, self.model.features)))
+        given, label = self.encoder.encode(rows, self.model.features), self.model.label
+        shares = np.exp(self.log_proba(given.stacked(self.model.features)))
+        return by_label(shares, given, label, self.encoder.labels(label))
 
-    def predict(self, features: ArrayLike) -> Integers:
-        """Likeliest class of each row."""
-        return np.asarray(self.log_joint(features).argmax(axis=1))
+    def predict(self, rows: object, *, codes: bool = False) -> NDArray[Any]:
+        """Likeliest label of each row; for codes of the features the likeliest code."""
+        if codes:
+            return np.asarray(self.log_joint(self._codes(rows, self.model.features)).argmax(axis=1))
+        given = self.encoder.encode(rows, self.model.features).stacked(self.model.features)
+        return self.encoder.decode(self.model.label, self.log_joint(given).argmax(axis=1))
 
-    def held_out(self, records: ArrayLike) -> float:
+    def held_out(self, records: object, *, codes: bool = False) -> float:
         """Mean log p(y, x | release) over records that the release has not seen."""
-        return float(self.log_predictive(records).mean())
+        return float(np.mean(self.log_predictive(records, codes=codes)))
 
-    def _codes(self, records: ArrayLike, columns: tuple[str, ...]) -> Integers:
+    def synthetic(
+        self, size: int, source: Source | None = None, *, codes: bool = False
+    ) -> pd.DataFrame | dict[str, Integers]:
+        """Draw π and θ, then `size` records from them: a data set from the posterior predictive, free."""
+        bits = source or SYSTEM
+        tables, rng = self._drawn(1, bits), generator(bits)
+        label = self.model.label
+        drawn = {label: drawn_codes(np.repeat(tables[label], size, axis=0), rng)}
+        for name in self.model.features:
+            drawn[name] = drawn_codes(tables[name][0][drawn[label]], rng)
+        return drawn if codes else labelled_records(drawn, self.encoder)
+
+    def _codes(self, records: object, columns: tuple[str, ...]) -> Integers:
         codes = np.atleast_2d(np.asarray(records))
         if codes.ndim != 2 or codes.shape[1] != len(columns) or codes.dtype.kind not in "iu":
             raise ValueError(f"records must be rows of integer codes of {', '.join(columns)}")

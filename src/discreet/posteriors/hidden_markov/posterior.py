@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
+from discreet.encoding.answers import by_column, by_label
 from discreet.models.hidden_markov import HiddenMarkov
 from discreet.posteriors.noise_law import cautions
 from discreet.posteriors.posterior import NAIVE, Diagnostics
@@ -271,13 +272,57 @@ class HiddenMarkovPosterior(Answers):
         return dict(zip(self.model.features, parts, strict=True))
 
     # --- what it predicts ------------
-    def log_predictive(self, counts: ArrayLike) -> Floats:
+    def log_predictive(self, counts: object) -> Floats:
         """Σ_c ln (1/S) Σ_s ∏_j θ^{(s)}_{z_c,j}^{n_{c,j}} by each chain: further records of the same cells.
 
-        Each cell on its own; of a missing cell every state counts, with P(z_c = k | its neighbours, A).
+        Labelled rows are counted first; an array holds the counts themselves. Each cell on its own; of a
+        missing cell every state counts, with P(z_c = k | its neighbours, A).
         """
-        held = self.model.by_cell(counts).astype(np.float64)
+        flat = counts if isinstance(counts, np.ndarray) else self._counted(counts)
+        held = self.model.by_cell(flat).astype(np.float64)
         return np.array([self._log_predictive(i, held) for i in range(len(self.z))])
+
+    def _counted(self, rows: object) -> NDArray[np.int64]:
+        codes = self.encoder.encode(rows, self.model.columns).columns
+        tables = []
+        for cells in self.model.cells:
+            flat = np.ravel_multi_index(tuple(codes[c] for c in cells.columns), cells.shape)
+            tables.append(np.bincount(flat, minlength=cells.size))
+        return np.concatenate(tables)
+
+    def states(self) -> xr.DataArray:
+        """Likeliest state of each cell by the likeliest group of chains, with labels: (chain, step)."""
+        shares = self.state_probabilities()
+        return shares.idxmax(shares.dims[-1])
+
+    def state_probabilities(self) -> xr.DataArray:
+        """P(state) of each cell by the likeliest group of chains, with labels: (chain, step, state)."""
+        from xarray import DataArray  # noqa: PLC0415 - heavy
+
+        cell = (self.model.chain, self.model.step)
+        if self.labels.schema:
+            levels = {name: list(self.encoder.labels(name)) for name in cell}
+        else:
+            levels = {name: list(range(size)) for name, size in zip(cell, self.cells, strict=True)}
+        state = hidden("state", self.model.states, (*self.model.features, *levels))
+        coords = {**levels, state.name: list(state.levels)}
+        return DataArray(self.best.assignments().mean(axis=0), dims=tuple(coords), coords=coords)
+
+    def predict_proba(self, rows: object, *, codes: bool = False) -> xr.DataArray | Floats:
+        """P(state) of the cell that each row belongs to, by its chain and step alone: (row, state)."""
+        shares, cell = self.state_probabilities(), (self.model.chain, self.model.step)
+        if codes:
+            given = by_column(rows)
+            return np.asarray(shares)[tuple(np.atleast_1d(np.asarray(given[name])) for name in cell)]
+        held = self.encoder.encode(rows, cell)
+        found = np.asarray(shares)[tuple(held.columns[name] for name in cell)]
+        return by_label(found, held, str(shares.dims[-1]), shares[shares.dims[-1]].values.tolist())
+
+    def predict(self, rows: object, *, codes: bool = False) -> NDArray[Any]:
+        """Likeliest state of the cell of each row, as the tables call it; with `codes` its number from 0."""
+        likeliest = np.asarray(self.predict_proba(rows, codes=codes)).argmax(axis=1)
+        names = np.asarray(hidden("state", self.model.states, ()).levels)
+        return likeliest if codes else np.asarray(names[likeliest])
 
     def _log_predictive(self, chain: int, held: Floats) -> float:
         some = np.flatnonzero(held.sum(axis=1))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
+from discreet.encoding.answers import (
+    Scalar,
+    by_column,
+    by_label,
+    by_row,
+    labelled_records,
+    table_by_label,
+)
 from discreet.families.family import Floats, Integers
 from discreet.models.mixture import Mixture
 from discreet.posteriors.noise_law import cautions
@@ -19,6 +27,10 @@ from discreet.posteriors.tables import Answers, ProbabilityTable, TableAxis, hid
 from discreet.sampling.agreement import effective_size as ess
 from discreet.sampling.agreement import r_hat
 from discreet.sampling.source import Source
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 WATCHED = 256  # joint cells up to which the chance of each is watched
 
@@ -122,20 +134,86 @@ class MixturePosterior(Answers):
             total += np.einsum("ck,ck...->c...", self.weights[:, s], each)
         return np.asarray(total / self.weights.shape[1])
 
-    def log_predictive(self, records: Mapping[str, ArrayLike]) -> Floats:
-        """Log posterior-predictive probability of each record by each chain: (chains, records)"""
+    def log_predictive(self, records: object, *, codes: bool = False) -> xr.DataArray | Floats:
+        """Log posterior-predictive probability of each labelled record, by the likeliest group of chains.
+
+        With `codes`, of codes by column, by each chain: (chains, records).
+        """
+        if codes:
+            return self._log_records(by_column(records))
+        rows = self.encoder.encode(records, self.model.features)
+        cells = self.best.joint().mean(axis=0)
+        return by_row(np.log(cells[tuple(rows.columns[name] for name in self.model.features)]), rows)
+
+    def _log_records(self, records: Mapping[str, ArrayLike]) -> Floats:
         codes = tuple(np.atleast_1d(np.asarray(records[feature])) for feature in self.model.features)
         return np.stack([np.log(cells)[codes] for cells in self.joint()])
 
-    def log_likelihood(self, records: Mapping[str, ArrayLike]) -> Floats:
-        """Mean log predictive probability of held-out records by each chain"""
-        return np.asarray(self.log_predictive(records).mean(axis=1))
+    def log_likelihood(self, records: object, *, codes: bool = False) -> Floats:
+        """Mean log predictive probability of held-out records; with `codes` by each chain."""
+        return np.asarray(np.asarray(self.log_predictive(records, codes=codes)).mean(axis=-1))
 
-    def synthetic(self, size: int, source: Source | None = None) -> dict[str, Integers]:
-        """Draw records from the posterior predictive of the likeliest group of chains."""
+    def predict_proba(self, rows: object, *, codes: bool = False) -> xr.DataArray | Floats:
+        """P(class | features) for each row, averaged over the likeliest group of chains: (row, class)."""
+        if codes:
+            given = by_column(rows)
+            return self._memberships({x: np.atleast_1d(np.asarray(given[x])) for x in self.model.features})
+        held = self.encoder.encode(rows, self.model.features)
+        classes = self.layout()[0].axes[0]
+        return by_label(self._memberships(held.columns), held, classes.name, classes.levels)
+
+    def predict(self, rows: object, *, codes: bool = False) -> NDArray[Any]:
+        """Likeliest class of each row, as the tables call it; with `codes` its number from 0."""
+        likeliest = np.asarray(self.predict_proba(rows, codes=codes)).argmax(axis=1)
+        names = np.asarray(self.layout()[0].axes[0].levels)
+        return likeliest if codes else np.asarray(names[likeliest])
+
+    def _memberships(self, codes: Mapping[str, NDArray[Any]]) -> Floats:
+        """E π_k ∏_d θ_{k,d,x_d} for each class, and then their shares: (rows, K)"""
+        best = self.best
+        joint = np.zeros((*self.model.sizes, self.model.components))
+        weights = best.weights.reshape(-1, self.model.components)
+        tables = best.by_feature(best.theta.reshape(len(weights), self.model.components, -1)).values()
+        for s, pi in enumerate(weights):
+            each = [table[s] for table in tables]
+            joint += np.moveaxis(reduce(_outer, each, pi), 0, -1)
+        shares = joint[tuple(codes[name] for name in self.model.features)]
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def probability(
+        self, columns: str | Sequence[str], given: Mapping[str, Scalar] | None = None
+    ) -> xr.DataArray:
+        """P(columns | given), by names and labels, by the likeliest group of chains."""
+        names, held = (columns,) if isinstance(columns, str) else tuple(columns), given or {}
+        features = self.model.features
+        if not names or not {*names, *held} <= set(features) or len({*names, *held}) < len(names) + len(held):
+            raise ValueError(
+                f"the mixture has the columns {', '.join(features)}; asked for {list(names)} "
+                f"given {list(held)}"
+            )
+        place: list[int | slice] = [
+            self.encoder.code(x, held[x]) if x in held else slice(None) for x in features
+        ]
+        cells = self.best.joint().mean(axis=0)[tuple(place)]
+        free = [name for name in features if name not in held]
+        summed = cells.sum(axis=tuple(i for i, name in enumerate(free) if name not in names))
+        left = [name for name in free if name in names]
+        shares = np.transpose(summed, [left.index(name) for name in names])
+        return table_by_label(shares / shares.sum(), names, self.encoder)
+
+    def synthetic(
+        self, size: int, source: Source | None = None, *, codes: bool = False
+    ) -> pd.DataFrame | dict[str, Integers]:
+        """Draw records from the posterior predictive of the likeliest group of chains, free."""
         cells = self.best.joint().mean(axis=0)
         flat = generator(source).choice(cells.size, size=size, p=cells.reshape(-1) / cells.sum())
-        return dict(zip(self.model.features, np.unravel_index(flat, cells.shape), strict=True))
+        drawn = dict(zip(self.model.features, np.unravel_index(flat, cells.shape), strict=True))
+        return drawn if codes else labelled_records(drawn, self.encoder)
+
+
+def _outer(some: Floats, table: Floats) -> Floats:
+    """Multiply the chances of one more feature to those of the others: (K, …) and (K, codes)."""
+    return np.asarray(some[..., None] * table.reshape(len(table), *[1] * (some.ndim - 1), -1))
 
 
 Components = tuple["NDArray[Any]", "NDArray[Any]"]  # π (K), θ (K, Σ codes)

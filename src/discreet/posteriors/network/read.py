@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -38,7 +37,6 @@ from discreet.posteriors.network.posterior import (
     OneNetwork,
     Records,
     cells_of,
-    marginal,
     tables,
 )
 from discreet.posteriors.noise_law import MIXED, NoiseLaw, cautions, rows_near_empty, strayed
@@ -120,7 +118,7 @@ class NetworkCounts(NetworkPosterior):
         rng = generator(source)
         return self._drawn(self._shapes[rng.integers(len(self.counts), size=size)], rng)
 
-    def log_predictive(self, records: Records) -> Floats:
+    def log_of_codes(self, records: Records) -> Floats:
         """Take the mean over draws of ∏E(θ | counts): a record reads one row of each node."""
         logs, cells = np.log(self._means), cells_of(self.model, records)
         step = max(1, AT_ONCE // len(logs))
@@ -130,8 +128,9 @@ class NetworkCounts(NetworkPosterior):
         ]
         return np.asarray(np.concatenate(parts) - np.log(len(logs)))
 
-    def marginal(self, columns: Sequence[str]) -> Floats:
-        return np.asarray(marginal(self.model, self._means, columns).mean(axis=0))
+    def thetas(self) -> Floats:
+        """Return E(θ | counts) for each draw of them: rows are independent given the counts."""
+        return self._means
 
 
 def by_table(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.encoding.answers import spoken_columns
 from discreet.families.family import Floats, credible
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.named_columns import NamedColumns, references
@@ -118,6 +119,18 @@ class LinearPosterior(FamilyPosterior):
     def log_predictive(self, x: ArrayLike) -> Floats:
         """Log density of the answers of encoded records (x, y), as `statistic` takes them, per unit of y."""
         return np.asarray(self.encoded.log_predictive(x) - np.log(self.named.answer.half))
+
+    def predict(self, rows: object, *, codes: bool = False) -> NDArray[Any]:
+        """E[y] of labelled rows, in the units of the answer; `codes`: of encoded rows, the constant last."""
+        if codes:
+            return self.middle(np.asarray(rows, dtype=np.float64))
+        coded = {feature.column for feature in self.named.design if feature.level is not None}
+        held = spoken_columns(rows, self.encoder, self.named.features, coded)
+        return self.expected_of(held.columns)
+
+    def predict_proba(self, rows: object, *, codes: bool = False) -> NoReturn:
+        del rows, codes
+        raise TypeError("the answers of a linear regression are numbers: predict gives their expectation")
 
     def expected_of(self, columns: Mapping[str, ArrayLike]) -> Floats:
         """E[y] of public rows by column, numbers and levels as in the table."""

@@ -6,21 +6,27 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NoReturn, final
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from discreet.encoding.answers import Scalar, by_label, by_row, spoken_columns
 from discreet.families.family import credible
 from discreet.families.named_columns import Units, encoded
 from discreet.models.generalized_linear import GeneralizedLinear
-from discreet.models.margin_losses import Floats
+from discreet.models.margin_losses import Floats, Logistic
 from discreet.models.regression_records import rows_of
 from discreet.posteriors.posterior import Diagnostics, Posterior, generator
 from discreet.posteriors.read import DrawnPosterior, Draws
 from discreet.posteriors.variables import Variable, in_a_row
 from discreet.sampling.source import Source
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from discreet.encoding.encoder import EncodedRows
 
 CELLS = 2**20  # margins in memory at once
 NODES = np.linspace(-8, 8, 257)  # of the trapezoidal rule, which is exact to e^{−2π²/(hσ)} for a σ(s)
@@ -82,6 +88,56 @@ class Coefficients(Posterior):
     def probability_of(self, columns: Mapping[str, ArrayLike]) -> Floats:
         """Return the same for public values by column, encoded as the schema said of the private ones."""
         return self.probability(encoded(self.model.design, columns))
+
+    def predict_proba(self, rows: object, *, codes: bool = False) -> xr.DataArray | Floats:
+        """P(answer | features) for each labelled row, averaged over the posterior: (row, label).
+
+        With `codes`, for rows that are encoded already: the probability of each of the two answers.
+        """
+        if not isinstance(self.model.loss, Logistic):
+            raise TypeError(
+                f"the answers of a model with the {self.model.loss.name} loss are numbers: predict gives "
+                "their expectation, and there are no labels to have probabilities"
+            )
+        if codes:
+            return _both(self.probability(np.asarray(rows)))
+        held = self._held(rows)
+        return by_label(
+            _both(self.probability_of(held.columns)), held, self.model.target, self._pair().tolist()
+        )
+
+    def predict(self, rows: object, *, codes: bool = False) -> NDArray[Any]:
+        """Likeliest label for each row, or the expected answer where answers are numbers."""
+        if isinstance(self.model.loss, Logistic):
+            likeliest = np.asarray(self.predict_proba(rows, codes=codes)).argmax(axis=1)
+            return likeliest if codes else np.asarray(self._pair()[likeliest])
+        return self.probability(np.asarray(rows)) if codes else self.probability_of(self._held(rows).columns)
+
+    def log_predictive(self, rows: object) -> xr.DataArray:
+        """Log P(answer | features) of each labelled row; NaN where the answer is neither label: (row)."""
+        target, shares = self.model.target, np.asarray(self.predict_proba(rows))
+        held = self.encoder.encode(rows, (target,))
+        pair = [self.encoder.value(target, label) for label in self._labels]
+        each = [np.where(held.columns[target] == x, shares[:, i], 0.0) for i, x in enumerate(pair)]
+        total = np.sum(each, axis=0)
+        return by_row(np.log(np.where(total > 0, total, np.nan)), held)
+
+    @property
+    def _labels(self) -> tuple[Scalar, Scalar]:
+        found: tuple[Scalar, Scalar] = getattr(self.model, "labels", (False, True))
+        return found
+
+    def _pair(self) -> NDArray[Any]:
+        """Return both answers in the schema's own words."""
+        return self.encoder.words(self.model.target, self._labels)
+
+    def _held(self, rows: object) -> EncodedRows:
+        coded = {feature.column for feature in self.model.design if feature.level is not None}
+        return spoken_columns(rows, self.encoder, self.model.features, coded)
+
+
+def _both(share: Floats) -> Floats:
+    return np.stack([1 - share, share], axis=1)
 
 
 @final

@@ -1,0 +1,103 @@
+"""`discreet read`: a saved release read again, under another prior or in another way."""
+
+# Typer reads annotations at run time (TC), flags are options (FBT), \b keeps the lines of examples (D301)
+# ruff: noqa: D301
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.printed.show import dump, say, table
+from discreet.cli.show import saved
+from discreet.cli.typed import arguments as o
+from discreet.cli.typed.arguments import assignments
+from discreet.shown import address, cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from discreet.release.release import Release
+
+ROWS = 40  # of the table on the terminal
+FREE = "this reading cost nothing: the release was paid for once, and nothing private was looked at"
+
+
+def read(
+    folder: o.Saved,
+    *,
+    reading: o.Reading = None,
+    prior: o.Prior = None,
+    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.9,
+    csv: Annotated[Path | None, typer.Option(help="Write the whole table to this file.")] = None,
+    json: o.Json = False,
+) -> None:
+    """Read a saved release again, under another prior or in another way. Costs nothing.
+
+    What --prior leaves out stays as it was released; bounds and columns cannot change.
+
+    \b
+    Examples:
+      discreet read smokers --prior 'alpha=1,beta=1'
+      discreet read smokers --reading naive
+      discreet read smokers --level 0.95 --csv smokers.csv
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"--level must lie between 0 and 1, e.g. 0.9, got {level}")
+    release = saved(folder)
+    if csv is not None:
+        from discreet.place import new_file  # noqa: PLC0415 - loaded on use, not for --help
+
+        csv = new_file(csv)
+    posterior = release.read(model=model_under(release, prior), reading=reading)
+    summary = posterior.summary(level)
+    if csv is not None:
+        summary.assign(name=[cell(name) for name in summary["name"]]).to_csv(csv, index=False)
+    if json:
+        rows = summary.to_dict("records")
+        said = {"reading": posterior.reading, "level": level, "cautions": list(posterior.cautions)}
+        dump({"release": str(folder), **said, "posterior": rows, "cost": 0, "words": FREE})
+        return
+    _show(summary, level)
+    say(f"read     {posterior.reading}, under {posterior.model!r}")
+    for words in posterior.cautions:
+        say(f"caution  {words}")
+    if csv is not None:
+        say(f"wrote    {address(csv)}")
+    say(f"free     {FREE}")
+
+
+def model_under(release: Release, prior: str | None) -> Any:  # noqa: ANN401 - a model of the release's kind
+    """Return the released model with other numbers in its prior; None where nothing was typed."""
+    if prior is None:
+        return None
+    from discreet.release.json import model_from_json, model_to_json, parameter_to_json  # noqa: PLC0415
+
+    given, before = assignments(prior, "--prior"), model_to_json(release.model)
+    known = [name for name in before if name not in {"family", "sizes", "design"}]
+    strange = sorted(set(given) - set(known))
+    if strange:
+        raise ValueError(
+            f"the prior of {release.model.name} takes {', '.join(known)}; got {', '.join(strange)}"
+        )
+    changed = {name: parameter_to_json(_as_long(value, before[name])) for name, value in given.items()}
+    return model_from_json({**before, **changed})
+
+
+def _as_long(value: object, before: object) -> object:
+    """Repeat one number for all of a list, so that alpha=1 gives each level its 1."""
+    if isinstance(before, list) and not isinstance(value, list | str):
+        return [value] * len(before)
+    return value
+
+
+def _show(summary: pd.DataFrame, level: float) -> None:
+    """Print the first rows; columns in which nothing stands are left out."""
+    shown = summary.dropna(axis=1, how="all").head(ROWS)
+    titles = {"name": "", "lower": f"{level:.0%} lower", "upper": "upper", "r_hat": "R-hat", "ess": "ESS"}
+    rows = [[x if isinstance(x, str) else f"{x:.6g}" for x in row] for row in shown.itertuples(index=False)]
+    table([titles.get(name, name) for name in shown], rows, numbers=range(1, len(shown.columns)))
+    if len(summary) > len(shown):
+        say(f"… and {len(summary) - len(shown)} more rows, with --csv FILE or --json")

@@ -1,0 +1,1 @@
+"""Rows that a user brings, in the labels of a public schema: encoded as private rows are, and decoded."""
