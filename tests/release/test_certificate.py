@@ -28,6 +28,10 @@ KEYS = {
     "cautions",
     "mechanism",
     "verification",
+    "composition",
+    "trust_model",
+    "side_channels",
+    "utility",
     "not_covered",
     "receipt",
     "schema",
@@ -47,6 +51,8 @@ PROMISED = {
     "zcdp_rho",
     "gdp_mu",
     "odds",
+    "advantage",
+    "trade_off",
 }
 
 
@@ -109,7 +115,9 @@ def test_odds_by_hand(pure):
     rows = {row["before"]: row for row in pure.certificate()["promised"]["odds"]}
     assert rows[0.5]["after_at_most"] == pytest.approx(math.e / (1 + math.e), rel=1e-15)
     assert rows[0.5]["except_with_probability"] == 0
-    assert "50 % sure that you are in group A before can be at most 73.11 % sure" in rows[0.5]["words"]
+    assert (
+        "50 % sure that a certain row is in group A before can be at most 73.11 % sure" in rows[0.5]["words"]
+    )
     assert rows[0.1]["after_at_most"] == pytest.approx(0.1 * math.e / (0.9 + 0.1 * math.e), rel=1e-15)
 
 
@@ -190,3 +198,35 @@ def test_a_draw_is_named_briefly(drawn):
     assert in_words(drawn.guarantee).startswith("the Rényi curve of its worst neighbours, finite below order")
     assert "BetaPairs" not in repr(drawn)
     assert EXAMPLES[0][0].name == drawn.model.name
+
+
+def test_only_who_declares_a_unit_promises_anything_to_people(memory, ledger, smokers, pure):
+    """Without one, somebody with k rows has k times less, and the certificate says so."""
+    assert "one row, not a person" in pure.certificate()["protected"]["meaning"]
+    assert "k rows has k times less" in pure.certificate()["not_covered"][0]
+    said = privatise(memory(smokers, unit="patient"), MODEL, target=PureDP(1), ledger=ledger).certificate()
+    assert "sure that you are in group A" in said["promised"]["odds"][0]["words"]
+    assert not any("k rows" in words for words in said["not_covered"])
+
+
+def test_the_attackers_test_is_bounded_as_the_promise_is(pure, gaussian):
+    """ε = 1: hits at most min(e·α, 1 − (1 − α)/e); advantage (e − 1)/(e + 1)."""
+    said = pure.certificate()["promised"]
+    assert said["advantage"] == pytest.approx((math.e - 1) / (math.e + 1), rel=1e-12)
+    for row in said["trade_off"]:
+        rate = row["false_positive"]
+        best = min(math.e * rate, 1 - (1 - rate) / math.e)
+        assert row["true_positive_at_most"] == pytest.approx(best, rel=1e-12)
+        assert Fraction(row["true_positive_at_most"]) > rate
+    other = gaussian.certificate()["promised"]
+    assert 0 < other["advantage"] < 1
+    assert "falsely accuses 5% of the innocent" in certificate_text(pure.certificate())
+
+
+def test_words_of_an_older_certificate_are_still_said(pure):
+    old = pure.certificate()
+    for name in ("composition", "trust_model", "side_channels", "utility"):
+        del old[name]
+    for name in ("advantage", "trade_off"):
+        del old["promised"][name]
+    assert "What is protected" in certificate_text(old)

@@ -39,9 +39,15 @@ def test_an_old_release_loads_and_says_what_it_said(name, tmp_path):
     assert mechanism.split("_")[0] in release.mechanism
     written = json.loads((saved / "release.json").read_text())
     assert json.loads(json.dumps(release_to_json(release))) == written["release"]
-    assert (
-        release.certificate()["promised"] == json.loads((saved / "certificate.json").read_text())["promised"]
-    )
+    then = json.loads((saved / "certificate.json").read_text())["promised"]
+    now = release.certificate()["promised"]
+    assert numbers({key: now[key] for key in then}) == numbers(then)
+
+
+def numbers(promised):
+    """Everything that was promised; how the odds are put in words may change."""
+    odds = [{key: value for key, value in row.items() if key != "words"} for row in promised["odds"]]
+    return {**promised, "odds": odds}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -16,8 +16,9 @@ from discreet.posteriors.labels import UNKNOWN
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee, NotProved
 from discreet.privacy.json import to_json
+from discreet.privacy.trade_off import advantage_at_most, known_points, power_at_most
 from discreet.privacy.words import delta_caution, in_words, loss_bound, sure_after
-from discreet.release.certificate_text import certificate_text
+from discreet.release.certificate_text import certificate_text, share
 from discreet.release.json import model_to_json
 
 if TYPE_CHECKING:
@@ -52,11 +53,42 @@ NOT_COVERED = (
     ),
     "whether the declared schema, bounds and model describe the data well",
 )
+# Group A is whatever the columns tell: say, all rows with a certain answer.
 ABOUT = {
-    "value": "are in group A",
-    "membership": "are in the table at all",
-    "profile": "have one profile and not its neighbour",
+    "value": ("you are in group A", "a certain row is in group A"),
+    "membership": ("you are in the table at all", "a certain row is in the table at all"),
+    "profile": (
+        "you have one profile and not its neighbour",
+        "it came from one profile, not its neighbour",
+    ),
 }
+ROWS_ARE_NOT_PEOPLE = (
+    "people with several rows: no unit was declared, so that all of this is promised for one row. Somebody "
+    "with k rows has k times less of it: their loss may be k times as large"
+)
+COMPOSITION = (
+    "other releases about the same people add to this one. What it cost was taken from {scopes} before any "
+    "row was read; the ledger refuses what would exceed the budget, and `discreet ledger show` tells the rest"
+)
+TRUST = (
+    "whoever runs the software sees the rows and must be trusted; whoever sees the release need not be",
+    "the ledger's file or server must be kept by somebody who does not put an older copy back",
+)
+SIDE_CHANNELS = (
+    "the release and its files bear one time, the charge's; a failure after the charge says nothing of rows",
+    "how long it took, memory, disk and network traffic are outside the promise: see what is not covered",
+)
+UTILITY = (
+    "the posterior allows for the noise that was added, unless it is a released draw or read as naive",
+    "whether the model, the bounds and the prior suit the data is not part of the promise",
+)
+RATES = (
+    0.01,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+)  # of false alarms, at which a test's hits are told
 SEEDED = (
     "NOT PRIVATE: the randomness came from a public seed (tests and demonstrations only); whoever knows the "
     "seed can subtract the noise, so none of the promises here protects anybody"
@@ -93,7 +125,15 @@ def certificate(release: Release) -> Json:
             "audit": audits(release),
             "audit_command": f"discreet audit {release.mechanism}",
         },
-        "not_covered": [*NOT_COVERED, *([SEEDED] if release.seeded else [])],
+        "composition": COMPOSITION.format(scopes=", ".join(release.receipt.scopes)),
+        "trust_model": list(TRUST),
+        "side_channels": list(SIDE_CHANNELS),
+        "utility": list(UTILITY),
+        "not_covered": [
+            *([] if release.unit else [ROWS_ARE_NOT_PEOPLE]),
+            *NOT_COVERED,
+            *([SEEDED] if release.seeded else []),
+        ],
         "receipt": release.receipt.to_json(),
         "schema": {
             "sha256": release.schema_hash,
@@ -118,7 +158,7 @@ def cautions(release: Release) -> list[str]:
 def _protected(release: Release) -> Json:
     k, relation = release.rows_per_unit, release.relation
     bound = f", with at most {k} rows" if k > 1 else ""
-    who = f"each value of {release.unit!r}{bound}: its rows" if release.unit else "each row: it"
+    who = f"each value of {release.unit!r}{bound}: its rows" if release.unit else "one row, not a person: it"
     if relation.value == "profile":
         meaning = (
             f"each observation may come from a neighbour's profile, {relation.name}; nothing else is hidden"
@@ -138,6 +178,7 @@ def _protected(release: Release) -> Json:
 
 def _promised(release: Release) -> Json:
     own, target = release.guarantee, release.target
+    points = certified_points(release)
     deltas: dict[float, Exact] = {**{d: d for d in DELTAS}, **_own_delta(target)}
     return {
         "guarantee": to_json(own),
@@ -157,7 +198,18 @@ def _promised(release: Release) -> Json:
         "zcdp_rho": _least(release, lambda g: g.zcdp_bound),
         "gdp_mu": _least(release, lambda g: g.gdp_bound),
         "odds": odds(release),
+        "advantage": advantage_at_most(points),
+        "trade_off": [
+            {"false_positive": rate, "true_positive_at_most": power_at_most(points, rate)} for rate in RATES
+        ],
     }
+
+
+def certified_points(release: Release) -> list[tuple[float, float]]:
+    """(ε, δ) that are promised: of the target, and of what the mechanism keeps."""
+    slack, rest = release.target.disclosure()
+    asked = [(rest.epsilon(0), float(slack))] if Fraction(float(slack)) >= slack else []
+    return known_points(release.guarantee, release.target, more=asked)
 
 
 def _own_delta(target: Guarantee) -> dict[float, Exact]:
@@ -186,11 +238,13 @@ def odds(release: Release) -> list[Json]:
             pass
         else:
             asked.append(both)
-    return [row for question, own, target in asked for row in _rows(question, own, target)]
+    people = release.unit is not None
+    return [row for question, own, target in asked for row in _rows(question, own, target, people=people)]
 
 
-def _rows(question: str, own: Guarantee, target: Guarantee) -> list[Json]:
+def _rows(question: str, own: Guarantee, target: Guarantee, *, people: bool) -> list[Json]:
     loss, failure = _surest(own, target)
+    about = ABOUT[question][0 if people else 1]
     return [
         {
             "question": question,
@@ -198,7 +252,7 @@ def _rows(question: str, own: Guarantee, target: Guarantee) -> list[Json]:
             "after_at_most": sure_after(prior, loss),
             "except_with_probability": failure,
             "loss": _number(loss),
-            "words": _odds_words(question, prior, sure_after(prior, loss), failure),
+            "words": _odds_words(about, prior, sure_after(prior, loss), failure),
         }
         for prior in PRIORS
     ]
@@ -212,18 +266,12 @@ def _surest(own: Guarantee, target: Guarantee) -> tuple[float, float]:
     return next((pair for pair in bounds if pair[0] < math.inf), (math.inf, 0.0))
 
 
-def _odds_words(question: str, before: float, after: float, failure: float) -> str:
-    about = ABOUT[question]
+def _odds_words(about: str, before: float, after: float, failure: float) -> str:
     rider = f", except with probability {failure:g} over the noise" if failure else ""
     return (
-        f"an adversary who is {before * 100:g} % sure that you {about} before can be at most "
-        f"{_percent(after)} sure after seeing this release, even knowing every other row{rider}"
+        f"an adversary who is {before * 100:g} % sure that {about} before can be at most "
+        f"{share(after)} sure after seeing this release, even knowing every other row{rider}"
     )
-
-
-def _percent(p: float) -> str:
-    """Round up at two decimals, so that no certainty looks smaller than it is."""
-    return f"{math.ceil(Fraction(p) * 10_000) / 100:g} %"
 
 
 def _assumed(release: Release) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from discreet.privacy.json import from_json
@@ -12,6 +14,7 @@ from discreet.shown import visible
 
 KNOWN = "discreet-certificate/1"
 WIDTH = 96
+TOLD_AT = 0.05  # the rate of false alarms that is put in words
 
 
 def certificate_text(certificate: Mapping[str, Any]) -> str:
@@ -28,7 +31,7 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
             *_promises(promised),
             *(f"caution: {words}" for words in certificate.get("cautions", ())),
         ],
-        "What that means for you": [row["words"] for row in promised["odds"]],
+        "What that means for you": [*(row["words"] for row in promised["odds"]), *attack_words(promised)],
         "What was assumed to be public": certificate["assumed_public"],
         "How it was made": [
             (
@@ -42,6 +45,10 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
             checked["sampling"],
             f"attacked by the audits: {', '.join(checked['audit']) or 'none of this pairing'}",
         ],
+        "How it adds up with other releases": list(filter(None, [certificate.get("composition")])),
+        "Whom one has to trust": certificate.get("trust_model", []),
+        "Side channels": certificate.get("side_channels", []),
+        "How useful it is": certificate.get("utility", []),
         "What is not covered": certificate["not_covered"],
         "What was paid": [
             f"charge {receipt['id']} in {', '.join(receipt['scopes'])} at {receipt['at']}",
@@ -55,7 +62,23 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
         ],
     }
     head = ["PRIVACY CERTIFICATE", *(textwrap.fill(w, WIDTH) for w in certificate["warnings"]), ""]
-    return "\n".join([*head, *(_section(title, lines) for title, lines in sections.items())])
+    return "\n".join([*head, *(_section(title, lines) for title, lines in sections.items() if lines)])
+
+
+def attack_words(promised: Mapping[str, Any]) -> Iterable[str]:
+    """Say how well any test can tell two neighbours apart; certificates of older versions do not know it."""
+    if "trade_off" in promised:
+        row = next(one for one in promised["trade_off"] if one["false_positive"] == TOLD_AT)
+        yield (
+            f"a test that falsely accuses {TOLD_AT:.0%} of the innocent finds at most "
+            f"{share(row['true_positive_at_most'])} of the guilty; no test's hits exceed its false alarms by "
+            f"more than {share(promised['advantage'])} (its advantage)"
+        )
+
+
+def share(p: float) -> str:
+    """Round up at two decimals of a percentage."""
+    return f"{math.ceil(Fraction(p) * 10_000) / 100:g} %"
 
 
 def about_words(receipt: Mapping[str, Any]) -> Iterable[str]:

@@ -71,7 +71,7 @@ def _header(title: str, headline: str, said: Mapping[str, Any], release: Release
         [
             *_epsilon(said["promised"]),
             (
-                f"sure of you, from {100 * first['before']:g} % to at most",
+                f"sure of {'you' if release.unit else 'a row'}, from {100 * first['before']:g} % to at most",
                 share_upward(first["after_at_most"]),
             ),
             ("records", whole(count) if count is not None else "private"),

@@ -13,7 +13,8 @@ import numpy as np
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.json import from_json
 from discreet.privacy.words import in_words, knob, upward
-from discreet.release.certificate_text import losses
+from discreet.release.certificate_text import attack_words, losses
+from discreet.report.drawn.trade_off import trade_off_curve
 from discreet.report.markup import (
     Axis,
     Html,
@@ -173,11 +174,19 @@ def _mark(across: Axis, up: Axis, mark: tuple[float, float], width: int) -> Html
 
 # ── promises
 LONGEST = 160  # of a parameter's value
-QUESTIONS = {
-    "value": "which group you are in",
-    "membership": "whether you are in the table at all",
-    "profile": "which of two neighbouring profiles you have",
+ATTACK = (
+    "Somebody tests whether the table holds one row or another. Any test has at most so many hits "
+    "at each rate of false alarms; on the dashed line it would be a coin."
+)
+QUESTIONS = {  # of people, where a unit was declared, else of rows
+    "value": ("whether you are in group A", "whether a row is in group A"),
+    "membership": ("whether you are in the table at all", "whether a row is in the table at all"),
+    "profile": (
+        "which of two neighbouring profiles you have",
+        "which of two neighbouring profiles it came from",
+    ),
 }
+GROUP_A = "group A is any group that the columns tell, such as all who gave a certain answer"
 
 
 def sentence(text: str) -> str:
@@ -193,7 +202,8 @@ def curve_section(release: Release, said: Mapping[str, Any]) -> Html:
         privacy_curve(release, promised),
         element("figcaption", "For each ε, the certified δ: lower is more private, and so is further left."),
     )
-    return joined([figure, _promises(promised)])
+    attack = element("figure", trade_off_curve(release), element("figcaption", ATTACK))
+    return joined([figure, attack, _promises(promised)])
 
 
 def _promises(promised: Mapping[str, Any]) -> Html:
@@ -217,7 +227,7 @@ def _notions(promised: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def odds_table(said: Mapping[str, Any]) -> Html:
     rows = [
         (
-            QUESTIONS.get(row["question"], row["question"]),
+            QUESTIONS[row["question"]][0 if said["protected"]["unit"] else 1],
             f"{100 * row['before']:g} %",
             share_upward(row["after_at_most"]),
             powers(f"{row['except_with_probability']:g}") if row["except_with_probability"] else "never",
@@ -225,7 +235,8 @@ def odds_table(said: Mapping[str, Any]) -> Html:
         for row in said["promised"]["odds"]
     ]
     heads = ("somebody guesses", "sure before", "after, at most", "except in")
-    return table("How sure somebody who knows every other row can become", heads, rows)
+    caption = f"How sure somebody who knows every other row can become; {GROUP_A}"
+    return table(caption, heads, rows)
 
 
 # --- what was spent ------------
@@ -290,12 +301,22 @@ def certificate(said: Mapping[str, Any]) -> Html:
     parts = {
         "What is protected": paragraphs(sentence(said["protected"]["meaning"])),
         "What is promised": joined([listed(map(sentence, promises)), cautions(*said.get("cautions", ()))]),
-        "What that means for you": joined([paragraphs(*_once(promised["odds"])), odds_table(said)]),
+        "What that means for you": joined(
+            [
+                paragraphs(*_once(promised["odds"])),
+                odds_table(said),
+                *map(paragraphs, map(sentence, attack_words(promised))),
+            ]
+        ),
         "What was assumed to be public": listed(map(sentence, said["assumed_public"])),
         "How it was made": facts([("mechanism", made["name"]), ("proof", made["theorem"]), *_knobs(made)]),
         "How it was verified": listed(
             [sentence(checked["arithmetic"]), sentence(checked["sampling"]), sentence(attacks)]
         ),
+        "How it adds up with other releases": paragraphs(sentence(said["composition"])),
+        "Whom one has to trust": listed(map(sentence, said["trust_model"])),
+        "Side channels": listed(map(sentence, said["side_channels"])),
+        "How useful it is": listed(map(sentence, said["utility"])),
     }
     return joined(joined([element("h3", title), body]) for title, body in parts.items())
 
