@@ -76,6 +76,7 @@ class ModelRow:
     planned_too: tuple[str, ...] = ()  # mechanisms that plans compare although privatise does not offer them
     audit: str = ""  # how the audit cases of one posterior draw call the family
     unaudited: tuple[str, ...] = ()  # mechanisms without such a case
+    clips: bool = False  # whether its noisy statistic is read otherwise where records were clipped
     pair: bool = True  # of a family: a worst neighbouring pair of posteriors is proved
     refused: Mapping[str, str] = field(default_factory=dict)  # mechanism, as typed → why
     predicted: str = ""  # what its posterior predicts for a row, and from which columns
@@ -247,6 +248,7 @@ _ROWS = (
         examples=(
             Example({"alpha": 3.25, "beta": 2, "upper": 12}, _one("count", max=12), _each(0, 4, 12, 1)),
         ),
+        clips=True,
         parameters=("p",),
         record_law="posteriors.scalar.record_law:failures",
         subject="geometric",
@@ -300,6 +302,7 @@ _ROWS = (
         examples=(
             Example({"shape": 3.5, "rate": 1.25, "upper": 20}, _one("count", max=20), _each(0, 3, 20, 7)),
         ),
+        clips=True,
         parameters=("rate",),
         record_law="posteriors.scalar.record_law:events",
         subject="poisson",
@@ -317,6 +320,7 @@ _ROWS = (
                 _each(0.5, 8, 2.25, 0),
             ),
         ),
+        clips=True,
         parameters=("rate",),
         record_law="posteriors.scalar.record_law:wait",
         simulator="planning.records:waits",
@@ -335,6 +339,7 @@ _ROWS = (
                 _each(-4, 6, 1.5, 0.25),
             ),
         ),
+        clips=True,
         parameters=("mean",),
         record_law="posteriors.scalar.record_law:measurement",
         simulator="planning.records:measurements",
@@ -355,6 +360,7 @@ _ROWS = (
         ),
         statistic="statistics.sums:two_totals",
         reader="posteriors.normal.read:read",
+        clips=True,
         parameters=("mean", "variance"),
         parts="posteriors.labels:mean_and_variance",
         simulator="planning.records:spread_measurements",
@@ -375,6 +381,7 @@ _ROWS = (
         ),
         statistic="statistics.moments:first_and_second",
         reader="posteriors.normal.read:read",
+        clips=True,
         parameters=("mean", "covariance"),
         parts="posteriors.labels:mean_and_covariance",
         simulator="planning.records:vectors",

@@ -189,6 +189,18 @@ def log_binomial(release, theta, n, points):
     unit = w if model.name == "beta_bernoulli" else 1
     count = n * (w // unit)
     noise = Noise(noise.centres / unit, noise.scale / unit, noise.laplacian)
+    deviation = noise.scale * (2**0.5 if noise.laplacian else 1) / noise.centres.shape[1] ** 0.5
+    if unit == 1 or deviation > 0.2:
+        return log_of_trials(noise, theta, count, points)
+    part = noise.centres.mean(axis=1) % 1  # little noise, and records in parts: on a line, in logs
+    below, above = (
+        log_of_trials(Noise(noise.centres + by[:, None], noise.scale, noise.laplacian), theta, count, points)
+        for by in (-part, 1 - part)
+    )
+    return (1 - part) * below + part * above
+
+
+def log_of_trials(noise, theta, count, points):
     log = np.stack([np.log1p(-theta), np.log(theta)], axis=1)
     tilt = matched(log, np.arange(2), count, noise)
     _, mass = turned(log, np.arange(2), tilt)

@@ -7,6 +7,7 @@ what was wrong once covered at nearly its level all the same.
 """
 
 import warnings
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,6 +23,7 @@ from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
+from discreet.posteriors.noise_law import NoiseLaw
 from discreet.posteriors.scalar.likelihood import Likelihood
 from discreet.posteriors.scalar.read import read
 
@@ -111,6 +113,23 @@ def log_weights(release, n, s):
 
 
 def log_likelihood(release, theta, n):
+    """Of sums in [0, 1] that little noise leaves between whole numbers: on a line between both, in logs."""
+    w = release.model.lattice.high - release.model.lattice.low
+    centre = np.mean([release.noisy[0], n * w - release.noisy[1]]) if release.joint else release.noisy[0]
+    deviation = NoiseLaw.of(release).variance ** 0.5 / (2**0.5 if release.joint else 1)
+    if not isinstance(release.model, BetaBernoulli) or w == 1 or deviation > 0.2 * w:
+        return log_likelihood_of_whole(release, theta, n)
+    part = centre / w % 1
+    below, above = (
+        replace(release, noisy=tuple(np.add(release.noisy, np.array([1, -1])[: len(release.noisy)] * by * w)))
+        for by in (-part, 1 - part)
+    )
+    return (1 - part) * log_likelihood_of_whole(below, theta, n) + part * log_likelihood_of_whole(
+        above, theta, n
+    )
+
+
+def log_likelihood_of_whole(release, theta, n):
     model = release.model
     w = model.lattice.high - model.lattice.low
     if n == 0:
@@ -218,7 +237,7 @@ def distances(release, oracle):
     """(worst rank error, mean, deviation) of the library's posterior, the latter two in deviations."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        posterior = read(release, release.model)
+        posterior = read(release, release.model, clips=True)
         wanted = oracle.quantile(LEVELS)
         inside = (wanted > 1e-290) & (wanted < 1 - 1e-14 if "beta" in release.model.name else wanted < np.inf)
         rank = np.abs(posterior.cdf(wanted) - LEVELS)[inside].max(initial=0)
@@ -286,7 +305,7 @@ def test_ordinary_releases_of_fine_columns_are_read_right(fine, coarse, n, epsil
         below = np.append(0, np.cumsum((density[1:] + density[:-1]) / 2))
         below /= below[-1]
         grid = float(fine.lattice.grid)
-        posterior = read(released(fine, [place / grid], n, width / grid / epsilon), fine)
+        posterior = read(released(fine, [place / grid], n, width / grid / epsilon), fine, clips=True)
         assert posterior.cdf(np.interp(LEVELS, below, theta)) == pytest.approx(LEVELS, abs=0.006)
         if place in STATED:
             assert posterior.interval(0.9).values[0] == pytest.approx(STATED[place], abs=0.06)
@@ -403,7 +422,7 @@ def test_the_oracle_sees_a_wrong_noise():
 def test_a_likelihood_does_not_depend_on_the_values_beside_it(model, n):
     w = model.lattice.high - model.lattice.low
     release = released(model, [90 * w, 110 * w] if n is None else [90 * w], n, 2 * w, joint=n is None)
-    likelihood, noisy = Likelihood.of(release, model), np.array([release.noisy])
+    likelihood, noisy = Likelihood.of(release, model, clips=True), np.array([release.noisy])
     theta = np.geomspace(1e-3, 1e3, 9)
     together = likelihood.log(noisy, theta)[0]
     alone = [likelihood.log(noisy, theta[i : i + 1])[0, 0] for i in range(theta.size)]
@@ -418,7 +437,7 @@ def test_many_sizes_under_one_integral_are_the_sum_of_each(kind):
     model = NormalMean(0, 1, 1, -1, 2)
     w = model.lattice.high - model.lattice.low
     release = released(model, [40_000.3 * w, 60_000.2 * w], None, 1.0 * w, kind, joint=True)
-    likelihood, row = Likelihood.of(release, model), np.array(release.noisy)
+    likelihood, row = Likelihood.of(release, model, clips=True), np.array(release.noisy)
     n, theta = np.arange(99_980.0, 100_021.0), np.linspace(0.14, 0.16, 5)
     each = likelihood._each(row, theta, n, np.zeros(n.size))
     together = likelihood._summed(row, theta, n, np.zeros(n.size))
@@ -435,7 +454,7 @@ def test_a_law_that_is_none_is_an_error():
             return low, high - 1e-6
 
     model = BetaBernoulli(2, 3)
-    likelihood = Likelihood.of(released(model, [4], 9, 2.0), model)
+    likelihood = Likelihood.of(released(model, [4], 9, 2.0), model, clips=True)
     likelihood.__dict__["record"] = Leaking(0, 1)
     with pytest.raises(ArithmeticError, match="does not sum to one"):
         likelihood.log(np.array([[4.0]]), np.array([0.3]))

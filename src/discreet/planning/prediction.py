@@ -70,7 +70,8 @@ def tabulated(
     """Lower end, mean and upper end of the posterior of every noisy row."""
     seen = np.unique(noisy[:, 0])
     places = seen[np.unique(np.linspace(0, seen.size - 1, PLACES).astype(np.int64))]
-    read = batch(Likelihood.of(mechanism.as_release((), seeded=True), model), places[:, None])
+    release = mechanism.as_release((), seeded=True)
+    read = batch(Likelihood.of(release, model, clips=True), places[:, None])
 
     def at(values: Floats) -> Floats:
         return np.asarray(np.interp(noisy[:, 0], places, values)[:, None])

@@ -102,6 +102,13 @@ class Labels:
         one = ends is not None and ends[0] == ends[1] != 0
         return one or f"{column} = constant(" in self.selection
 
+    @property
+    def clips(self) -> bool:
+        """Whether values beyond some column's bounds were clipped; old releases leave it out and mean it."""
+        declared = self.schema.get("columns", {})
+        kinds = [declared.get(name, {}) for name in self.columns]
+        return any(said.get("clips", True) for said in kinds if said.get("kind") in {"bounded", "count"})
+
     def levels(self, column: str, size: int) -> tuple[str, ...]:
         """Return the label of every code, or the codes themselves where the schema does not say."""
         found = self.declared(column)

@@ -107,6 +107,7 @@ class NoiseLaw:
 MIXED = 1.05  # R-hat above which chains have not met [Vehtari et al. 2021 ask for 1.01 of long chains]
 FEWEST = 100  # effective draws below which ends of intervals are rough
 FAR = 6.0  # deviations of a sum of squares, or of absolute values, beyond which data and model disagree
+ROOM = 0.05  # clipped records, over √n, that move no posterior by more than a few hundredths of its deviation
 TAIL = 2.5  # by which squares of Laplace noise may stray farther than those of normal noise
 
 
@@ -167,6 +168,20 @@ def cautions(
             "by several of its deviations: do not lean on them before the prior and the bounds fit the data"
         )
     return tuple(words for words in (*said, *more) if words)
+
+
+def matters(share: float, n: float) -> bool:
+    """Whether so many clipped records of n would show in the posterior."""
+    return not share * np.sqrt(n) <= ROOM
+
+
+def beyond_bounds(share: float) -> str:
+    """Say that the bounds are too close for the model, which is right only if no record was clipped there."""
+    return (
+        f"by this model about {share:.2%} of the records would lie beyond the bounds; the reading takes the "
+        "bounds for facts about the data. If records were clipped there, declare the column with clips=True, "
+        "or read the release with clips=True, which costs nothing"
+    )
 
 
 def unexplained(apart: float) -> str | None:

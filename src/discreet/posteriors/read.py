@@ -231,6 +231,11 @@ def reading_of(value: object) -> str:
     return DRAWN if isinstance(value, Draws) else DEFAULT_READING
 
 
+def clips_matter(value: object, reading: str) -> bool:
+    """Whether a reading asks if records were clipped at their bounds."""
+    return isinstance(value, NoisyStatistic) and reading == DEFAULT_READING and row_of(value.model).clips
+
+
 @singledispatch
 def posterior(
     value: object,

@@ -17,7 +17,7 @@ from discreet.models.model import Model
 from discreet.posteriors.inference_data import PUBLIC_SEED
 from discreet.posteriors.labels import Labels
 from discreet.posteriors.posterior import Posterior
-from discreet.posteriors.read import Draws, ReadingOption, posterior, reading_of
+from discreet.posteriors.read import Draws, ReadingOption, clips_matter, posterior, reading_of
 from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.release.certificate import Certificate, certificate, in_words
 from discreet.release.folder import (
@@ -94,7 +94,7 @@ class Release:
     @cached_property
     def posterior(self) -> Posterior:
         """The noise-aware posterior, or the draws that were released; `reading` says which. Computed once."""
-        return posterior(self.value).labelled(self.labels)
+        return self.read()
 
     @property
     def labels(self) -> Labels:
@@ -120,9 +120,13 @@ class Release:
     ) -> Posterior:
         """Read again, under another prior of the same family and bounds or in another named way; free.
 
-        reading="naive" takes the noisy statistic for the exact one.
+        reading="naive" takes the noisy statistic for the exact one. clips= says whether records beyond the
+        bounds were clipped, where the schema's own word is not to be taken.
         """
-        found = posterior(self.value, model=model, reading=reading or self.reading, **options)
+        chosen = reading or self.reading
+        if clips_matter(self.value, chosen):
+            options = {"clips": self.labels.clips, **options}
+        found = posterior(self.value, model=model, reading=chosen, **options)
         return found.labelled(self.labels)
 
     def public_draws(self, size: int) -> xr.DataArray:

@@ -160,17 +160,23 @@ class Label(Categorical):
 @final
 @dataclass(frozen=True)
 class Bounded(Kind):
-    """A number clipped to [lower, upper], on multiples of `grid` when given; NULL and NaN go to `missing`."""
+    """A number clipped to [lower, upper], on multiples of `grid` when given; NULL and NaN go to `missing`.
+
+    The bounds are facts about the data, unless `clips` says that there are values beyond them, which were
+    clipped: then posteriors allow for it.
+    """
 
     kind: ClassVar[str] = "bounded"
     lower: float
     upper: float
     grid: float | None = None
     missing: float | None = None  # None: the lower bound
+    clips: bool | None = None  # None: False, and said so in what is stored
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper", "grid", "missing"):
             _refuse_placeholder(getattr(self, name), name)
+        _settle_clips(self)
         if not (-math.inf < self.lower < self.upper < math.inf):
             raise ValueError(
                 f"bounds need lower < upper, both finite, got [{self.lower}, {self.upper}]; "
@@ -193,13 +199,15 @@ class Bounded(Kind):
 @final
 @dataclass(frozen=True)
 class Count(Kind):
-    """A whole number ⌊x + ½⌋ clipped to {0, …, max}; NULL and NaN go to `missing`."""
+    """A whole number ⌊x + ½⌋ clipped to {0, …, max}; NULL and NaN go to `missing`. `clips` as in Bounded."""
 
     kind: ClassVar[str] = "count"
     max: int
     missing: int = 0
+    clips: bool | None = None  # None: False, and said so in what is stored
 
     def __post_init__(self) -> None:
+        _settle_clips(self)
         for name in ("max", "missing"):
             value = getattr(self, name)
             _refuse_placeholder(value, name)
@@ -210,6 +218,13 @@ class Count(Kind):
             raise ValueError(f"max must be a whole number from 1 to 2**53 − 1, got {self.max}")
         if not 0 <= self.missing <= self.max:
             raise ValueError(f"missing must lie in 0, …, {self.max}, got {self.missing}")
+
+
+def _settle_clips(kind: Bounded | Count) -> None:
+    """Take nothing to be clipped unless it is said; releases from before this was asked do not say it."""
+    if not (kind.clips is None or isinstance(kind.clips, bool)):
+        raise TypeError(f"clips must be true or false, got {kind.clips!r}")
+    object.__setattr__(kind, "clips", bool(kind.clips))
 
 
 KINDS: dict[str, type[Kind]] = {k.kind: k for k in (Binary, Categories, Bounded, Count, Label)}

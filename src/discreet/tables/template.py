@@ -20,7 +20,8 @@ HEAD = """\
 #   kind = "categories"  levels = ["a", "b"]                 all else and missing count as the first, or
 #                      unknown = "b"                         as b; "(unknown)" makes them one more category
 #   kind = "label"       levels = ["a", "b"]                 the same: the class to predict
-#   kind = "bounded"     lower = 0, upper = 100              clipped; missing goes to lower, or missing = 50
+#   kind = "bounded"     lower = 0, upper = 100              missing goes to lower, or missing = 50;
+#                      clips = true                          where there are values beyond, which are clipped
 #   kind = "count"       max = 20                            whole numbers from 0, clipped
 """
 NUMBER = {"kind": "bounded", "lower": PLACEHOLDER, "upper": PLACEHOLDER}

@@ -86,7 +86,7 @@ def test_the_likelihood_is_the_sum_over_all_data_sets(model, levels, thetas, kin
     n, low, high = 4, model.lattice.low, model.lattice.high
     theta = np.array(thetas)
     for noisy in (-7, 0, 3, 19):
-        one_sum = Likelihood(model, n, joint=False, noise=NoiseLaw(kind, 1.5))
+        one_sum = Likelihood(model, n, joint=False, noise=NoiseLaw(kind, 1.5), clips=True)
         seen = one_sum.log(np.array([[noisy]], dtype=np.float64), theta)
         both = replace(one_sum, joint=True).log(np.array([[noisy, 2.0]]), theta)
         for j, t in enumerate(thetas):
@@ -108,8 +108,8 @@ def test_a_private_n_is_summed_over(model, levels, thetas, kind):
     low, high = model.lattice.low, model.lattice.high
     law, theta = NoiseLaw(kind, 0.25), np.array(thetas)
     noisy = np.array([[2.0, 3.0]])
-    flat = Likelihood(model, None, joint=True, noise=law).log(noisy, theta)
-    biased = Likelihood(model, None, joint=True, noise=law, size_prior=lambda n: -0.3 * n)
+    flat = Likelihood(model, None, joint=True, noise=law, clips=True).log(noisy, theta)
+    biased = Likelihood(model, None, joint=True, noise=law, size_prior=lambda n: -0.3 * n, clips=True)
     biased = biased.log(noisy, theta)
     for j, t in enumerate(thetas):
         terms = [
@@ -126,7 +126,7 @@ def test_a_private_n_is_summed_over(model, levels, thetas, kind):
 def test_the_posterior_is_prior_times_likelihood(model, levels, thetas):
     release = NoisyStatistics(model, n=3, scale=2).release(model.statistic([0, 1, 1]), SeededSource(1))
     release = replace(release, noisy=(-3,))
-    posterior = release.posterior
+    posterior = release.read(clips=True)
 
     def weight(t, power):
         law = sums(levels(t), 3)
@@ -161,7 +161,7 @@ def test_the_bernoulli_posterior_is_a_mixture_of_betas():
     weights /= weights.sum()
     means = (2 + s) / (5 + n)
     second = (2 + s) * (3 + s) / ((5 + n) * (6 + n))
-    posterior = release.posterior
+    posterior = release.read(clips=True)
     assert posterior.mean().item() == pytest.approx(weights @ means, rel=1e-8)
     assert posterior.variance().item() == pytest.approx(weights @ second - (weights @ means) ** 2, rel=1e-6)
     predicted = np.log([1 - weights @ means, weights @ means])
@@ -203,3 +203,43 @@ def test_chains_over_counts_find_the_enumerated_mean(prior, n, kind):
         # and there clipping −2 to 0 would be another posterior.
         gap = np.abs(enumerated(replace(release, noisy=(3, 0, 5)), prior, size) - wanted).max()
         assert (gap < 1e-12) == kind.endswith("laplace")
+
+
+# What n records sum to that no bound clipped, in steps: whole laws of sums, by scipy.
+FREE = [
+    (GammaPoisson(2, 1, upper=2), lambda n, t: stats.poisson(n * t), (0.3, 4.0)),
+    (BetaGeometric(2, 3, upper=3), stats.nbinom, (0.15, 0.6)),
+    (BetaBinomial(2, 3, trials=2), lambda n, t: stats.binom(2 * n, t), (0.2, 0.7)),
+]
+
+
+@pytest.mark.parametrize(("model", "law", "thetas"), FREE, ids=lambda x: getattr(x, "name", ""))
+@pytest.mark.parametrize("kind", KINDS)
+def test_unclipped_sums_are_those_of_the_family(model, law, thetas, kind):
+    """Without clipping, n public or private: of up to 12 records, Ŝ inside and outside what bounds allow."""
+    theta, noisy, steps = np.array(thetas), np.array([[3.0], [9.0], [-2.0]]), np.arange(400)
+    found = Likelihood(model, 4, joint=False, noise=NoiseLaw(kind, 1.5)).log(noisy, theta)
+    wanted = [[law(4, t).pmf(steps) @ noise(kind, 1.5, row[0] - steps) for t in thetas] for row in noisy]
+    np.testing.assert_allclose(np.exp(found), wanted, rtol=1e-8)
+    pair, high = np.array([[5.0, 4.0]]), model.lattice.high
+    joint = Likelihood(model, None, joint=True, noise=NoiseLaw(kind, 1.5)).log(pair, theta)
+    other = [
+        sum(
+            law(n, t).pmf(steps) @ (noise(kind, 1.5, 5 - steps) * noise(kind, 1.5, 4 - (n * high - steps)))
+            if n
+            else noise(kind, 1.5, 5) * noise(kind, 1.5, 4)
+            for n in range(90)
+        )
+        for t in thetas
+    ]
+    np.testing.assert_allclose(np.exp(joint[0]), other, rtol=1e-6)
+
+
+def test_unclipped_measurements_sum_to_a_normal_law():
+    model, n, theta = NormalMean(0, 1, 2, lower=-1, upper=1, grid=2**-4), 5, np.array([-0.5, 1.5])
+    found = Likelihood(model, n, joint=False, noise=NoiseLaw("gaussian", 8.0)).log(np.array([[21.0]]), theta)
+    # 16 steps to 1; rounding adds 1/12 of a step's square to a record's variance [Sheppard]
+    wanted = stats.norm(16 * n * theta, np.sqrt(n * (2 * 256 + 1 / 12) + 64)).logpdf(21.0)
+    np.testing.assert_allclose(found[0], wanted, atol=1e-4)
+    clipped = Likelihood(model, n, joint=False, noise=NoiseLaw("gaussian", 8.0), clips=True)
+    assert np.abs(clipped.log(np.array([[21.0]]), theta)[0] - wanted).max() > 0.3

@@ -1,4 +1,4 @@
-"""Noise-aware readings of normal families; clipping at the public bounds is modelled where it matters.
+"""Noise-aware readings of normal families; clipping at the public bounds is modelled where it is asked for.
 
 Laws of S given θ: `moments`, exact for any n, of records that are not clipped; `records`, n latent records,
 clipped, exact for any n [Ju, Awan, Gong, Rao 2022]; `limit`, the central limit law of the sum of clipped
@@ -18,7 +18,7 @@ from discreet.families.family import Family, Floats
 from discreet.families.laws.matrices import pack, unpack
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
-from discreet.posteriors.noise_law import FEWEST, MIXED, TAIL, cautions, judged
+from discreet.posteriors.noise_law import FEWEST, MIXED, TAIL, beyond_bounds, cautions, judged, matters
 from discreet.posteriors.normal.chains import ChainLengths, augmented, collect, limiting
 from discreet.posteriors.normal.latent_model import (
     NO_REGRESSION,
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 # ── Normal families from noisy (Σx, Σxxᵀ) by chains over those moments, where clipping may be left out.
 # The law is exact for any n above the number of columns: a normal mean and a Wishart scatter, with (μ, Σ)
 # integrated out, see `moments`. Rows are scaled to bounds of ±1, or a ball of radius 1.
-ROOM = 0.05  # clipped records, over √n, that move no posterior by more than a few hundredths of its deviation
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class ScaledFamily:
@@ -69,22 +66,10 @@ def read_unclipped(
     covariance = model.size**2 * root @ np.swapaxes(root, -1, -2)
     theta = np.concatenate([location, pack(covariance)], axis=-1)
     share = beyond(family, mean, covariance / model.size**2)
-    more = (clipped(share),) if matters(share, float(np.mean(found.n))) else ()
+    more = (beyond_bounds(share),) if matters(share, float(np.mean(found.n))) else ()
     how = found.diagnostics(fitted(found))
     said = cautions(how, apart=found.apart, finite=bool(np.isfinite(theta).all()), more=more)
     return SampledPosterior(family, theta, found.size, how, said), share
-
-
-def matters(share: float, n: float) -> bool:
-    """Whether so many clipped records of n would show in the posterior."""
-    return not share * np.sqrt(n) <= ROOM
-
-
-def clipped(share: float) -> str:
-    return (
-        f"about {share:.1%} of the records may lie beyond the bounds and were clipped, which this reading "
-        'leaves out; law="records" and law="limit" model it'
-    )
 
 
 # ── the families ──
@@ -206,6 +191,7 @@ def drawn(found: MomentDraws, rng: np.random.Generator) -> tuple[Floats, Floats]
 ROUNDS, LONGER = 2, 4  # chains that have not met are run again, so many times as long
 CHAINS = {"records": augmented, "limit": limiting}
 LAWS = ("moments", *CHAINS)
+OPEN = 2.0**20  # times as wide, a door clips nothing
 NAMES = {"records": "latent records, Gibbs and Metropolis", "limit": "central limit law, Metropolis"}
 
 
@@ -213,21 +199,25 @@ def read(
     release: NoisyStatistic,
     prior: Family,
     *,
+    clips: bool = False,
     law: str | None = None,
     plan: ChainLengths | None = None,
     source: Source | None = None,
 ) -> SampledPosterior:
-    """Read with `law`: unless given, `moments` where hardly a record seems to have been clipped.
+    """Read with `law`: unless given, `moments`, for which the bounds are facts and nothing was clipped.
 
-    Otherwise records where they are few, else their limit.
+    `clips`: records beyond the bounds were clipped to them. Where that matters, `records` is taken where they
+    are few, else their limit; both model it.
     """
     observed, bits = Observed.of(release, prior), source or public_source(release, prior)
     if law == "moments" or (law is None and observed.about > latent(prior).columns):
         unclipped, share = read_unclipped(prior, observed, bits, plan=plan)
-        if law == "moments" or not matters(share, observed.about):
+        if not (clips and law is None and matters(share, observed.about)):
             return unclipped
     chosen = law or ("records" if observed.few else "limit")
     model = replace(latent(prior), base=base(prior, observed))
+    if not (clips or law):  # no more records than columns
+        model = replace(model, door=OPEN * model.door)
     return run(model, observed, prior, law=chosen, plan=plan, source=bits)
 
 

@@ -14,6 +14,7 @@ from discreet.families.records import ScalarFamily
 from discreet.posteriors.noise_law import NoiseLaw
 from discreet.posteriors.scalar.contour import LogTransform, MixedLogTransform, guessed, log_likelihood
 from discreet.posteriors.scalar.record_law import RecordLaw, record_law
+from discreet.posteriors.scalar.unclipped import unclipped
 from discreet.posteriors.scalar.weights import Weights
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ FARTHER = 32  # values of n in the last of the blocks 16, 32, … by which a ran
 MATTERS = 14.0  # nats: what is less likely by e^{−14} than the posterior's top decides nothing
 EDGE = 18.0  # nats below the sum at which the last n no longer matters
 AWAY, CELLS = 1.6, 48  # from one n to the next in a search, and in the sum that follows
+SHARP = 0.2  # of a record: deviation of the noise below which sums between whole numbers show
 SHARE = 1e-7  # of terms that did not cancel, below which each n is summed over by itself
 
 
@@ -109,16 +111,23 @@ class Likelihood:
     joint: bool
     noise: NoiseLaw
     size_prior: SizePrior | None = None  # flat on 0, 1, 2, … unless given
+    clips: bool = False  # whether records beyond the bounds were clipped to them
 
     @classmethod
     def of(
-        cls, release: NoisyStatistic, model: ScalarFamily, size_prior: SizePrior | None = None
+        cls,
+        release: NoisyStatistic,
+        model: ScalarFamily,
+        size_prior: SizePrior | None = None,
+        *,
+        clips: bool = False,
     ) -> Likelihood:
-        return cls(model, release.n, release.joint, NoiseLaw.of(release), size_prior)
+        return cls(model, release.n, release.joint, NoiseLaw.of(release), size_prior, clips)
 
     @cached_property
     def record(self) -> RecordLaw:
-        return record_law(self.model)
+        law = record_law(self.model)
+        return law if self.clips else unclipped(law, self.model)
 
     def log(self, noisy: Floats, theta: Floats, log_prior: Floats | None = None) -> Floats:
         """Log p(Ŝ_r | θ_j), for rows of Ŝ: (r, θ); with a prior, only as it matters to the posterior."""
@@ -234,6 +243,15 @@ class Likelihood:
 
     def _computed(self, row: Floats, theta: Floats, n: Floats) -> Floats:
         weights = self.weights(row, n)
+        if self.record.unit == 1 or weights.spread > SHARP:
+            return self._at(weights, theta, n)
+        between = weights.centres.mean(axis=1) % 1  # so much noise does not hide that records are in parts
+        return np.asarray(
+            (1 - between) * self._at(weights.moved(-between), theta, n)
+            + between * self._at(weights.moved(1 - between), theta, n)
+        )
+
+    def _at(self, weights: Weights, theta: Floats, n: Floats) -> Floats:
         empty = n == 0
         found = weights.log(np.zeros((n.size, 1)))[:, 0]
         if not empty.all():
@@ -243,11 +261,11 @@ class Likelihood:
 
     def weights(self, row: Floats, n: Floats) -> Weights:
         """Of Σ(q − low) in integers of q, for every n; if joint, S − n·low and n·high − S were noised."""
-        unit = self.record.unit
+        unit, below = self.record.unit, n * (self.model.lattice.low - self.record.low)
         if self.joint:
-            centres = np.stack([np.full(n.size, row[0]), n * self._span - row[1]], axis=1)
+            centres = np.stack([row[0] + below, n * self._span - row[1] + below], axis=1)
         else:
-            centres = (row[0] - n * self.model.lattice.low)[:, None]
+            centres = (row[0] - n * self.record.low)[:, None]
         return Weights(self.noise, unit, np.sort(centres, axis=1) / unit)
 
     def weights_of(self, noisy: Floats) -> Weights:
@@ -255,5 +273,5 @@ class Likelihood:
         return Weights(
             self.noise,
             self.record.unit,
-            (noisy[:, None] - (self.n or 0) * self.model.lattice.low) / self.record.unit,
+            (noisy[:, None] - (self.n or 0) * self.record.low) / self.record.unit,
         )

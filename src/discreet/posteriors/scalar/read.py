@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
@@ -11,9 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.family import Floats, credible
 from discreet.families.records import ScalarFamily
+from discreet.posteriors.noise_law import beyond_bounds, matters
 from discreet.posteriors.posterior import Diagnostics, NoiseAware
 from discreet.posteriors.scalar.coordinate import line_of
 from discreet.posteriors.scalar.likelihood import Likelihood, SizePrior
+from discreet.posteriors.scalar.record_law import record_law
+from discreet.posteriors.scalar.unclipped import share_beyond
 from discreet.sampling.source import SYSTEM, Source
 
 if TYPE_CHECKING:
@@ -190,10 +193,15 @@ class GridPosterior(NoiseAware):
     prior: ScalarFamily
     nodes: Floats  # x
     log_likelihood: Floats  # ln p(Ŝ | θ(x)), up to a constant
+    said: tuple[str, ...] = ()  # cautions
 
     @property
     def diagnostics(self) -> Diagnostics:
         return Diagnostics(f"quadrature, {self.nodes.size} nodes")
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        return self.said
 
     @cached_property
     def _log_posterior(self) -> Floats:
@@ -283,11 +291,23 @@ class GridPosterior(NoiseAware):
 
 
 def read(
-    release: NoisyStatistic, prior: ScalarFamily, *, size_prior: SizePrior | None = None
+    release: NoisyStatistic,
+    prior: ScalarFamily,
+    *,
+    size_prior: SizePrior | None = None,
+    clips: bool = False,
 ) -> GridPosterior:
     """Find where the posterior is, then tabulate it there.
 
     `size_prior`: log π(n) of an integer array, for an n that is private; flat on 0, 1, 2, … unless given.
+    `clips`: records beyond the bounds were clipped to them, and the likelihood says so; else the bounds are
+    facts about the data, and as noise vanishes this is the posterior of the exact sum.
     """
-    likelihood = Likelihood.of(release, prior, size_prior)
-    return GridPosterior(prior, *tabulate(likelihood, np.asarray(release.noisy, dtype=np.float64), prior))
+    likelihood = Likelihood.of(release, prior, size_prior, clips=clips)
+    noisy = np.asarray(release.noisy, dtype=np.float64)
+    found = GridPosterior(prior, *tabulate(likelihood, noisy, prior))
+    if clips:
+        return found
+    n = float(release.n if release.n is not None else max(0.0, prior.split(noisy)[1]))
+    share = share_beyond(record_law(prior), float(found.flat_mean()[0]))
+    return replace(found, said=(beyond_bounds(share),)) if matters(share, n) else found

@@ -85,6 +85,10 @@ class Weights:
     def take(self, rows: Rows) -> Self:
         return replace(self, centres=self.centres[rows])
 
+    def moved(self, by: Floats) -> Self:
+        """Return rows whose centres lie so much higher."""
+        return replace(self, centres=self.centres + by[:, None])
+
     @property
     def scale(self) -> float:
         """Of the noise, in units of j."""

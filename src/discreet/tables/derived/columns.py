@@ -11,7 +11,14 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.families.family import double_above
-from discreet.tables.derived.demands import finite, literal, range_of, refuse_no_number, refuse_no_truth
+from discreet.tables.derived.demands import (
+    clips_of,
+    finite,
+    literal,
+    range_of,
+    refuse_no_number,
+    refuse_no_truth,
+)
 from discreet.tables.schema import Binary, Bounded, Categorical, Categories, Count, Kind, Scalar, Schema
 
 if TYPE_CHECKING:
@@ -281,10 +288,11 @@ class Affine(Of):
         return TINY / min(abs(self.slope), 1.0)
 
     def kind(self, schema: Schema) -> Kind:
-        low, high = range_of(self.inner.kind(schema))
+        inner = self.inner.kind(schema)
+        low, high = range_of(inner)
         slope, shift = Fraction(self.slope), Fraction(self.shift)
         ends = sorted((slope * Fraction(low) + shift, slope * Fraction(high) + shift))
-        return Bounded(-double_above(-ends[0]), double_above(ends[1]))
+        return Bounded(-double_above(-ends[0]), double_above(ends[1]), clips=clips_of(inner))
 
     def value(self, cells: Cells, schema: Schema) -> ir.Value:
         kind = self.kind(schema)

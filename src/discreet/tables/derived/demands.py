@@ -19,6 +19,11 @@ def range_of(kind: Kind) -> tuple[float, float]:
     raise TypeError(f"arithmetic needs numbers; this column is {kind.kind}")
 
 
+def clips_of(kind: Kind) -> bool:
+    """Whether values beyond the bounds may be there, and are clipped."""
+    return bool(isinstance(kind, Bounded | Count) and kind.clips)
+
+
 def refuse_no_number(kind: Kind, what: str) -> None:
     if not isinstance(kind, Bounded | Count):
         raise TypeError(f"{what} needs numbers; this column is {kind.kind}")
