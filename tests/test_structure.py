@@ -220,13 +220,14 @@ BY_STRING = {
 LOADS = {
     "statistic": {"statistics"},
     "binder": {"statistics"},
+    "weak_prior": {"statistics"},
     "reader": {"posteriors", "mechanisms"},  # a noisy statistic reads itself
     "parts": {"posteriors"},
     "record_law": {"posteriors"},
     "planner": {"planning"},
     "simulator": {"planning"},
     "report": {"report"},
-    "model": {"release", "cli", "audit"},
+    "model": {"release", "cli", "audit", "statistics"},
 }
 
 

@@ -54,6 +54,7 @@ _HOME = {
     "models.regression_records": "Records",
     "release.certificate": "certificate_text",
     "statistics.cells": "counts",
+    "statistics.from_schema": "model_for",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
 for _row in ROWS.values():  # every model is a public name

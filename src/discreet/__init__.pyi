@@ -120,6 +120,7 @@ from discreet.release.release import Release as Release
 from discreet.sampling.source import SeededSource as SeededSource
 from discreet.sampling.source import SystemSource as SystemSource
 from discreet.statistics.cells import counts as counts
+from discreet.statistics.from_schema import model_for as model_for
 from discreet.tables.derived.columns import col as col
 from discreet.tables.derived.columns import constant as constant
 from discreet.tables.schema import Binary as Binary

@@ -69,11 +69,11 @@ class ModelRow:
     parameters: tuple[str, ...] = ("theta",)  # of a family: the names of the parts of θ
     parts: str = "posteriors.labels:whole"  # takes θ apart into them
     binder: str = ""  # tells the model what the schema says of its columns
+    weak_prior: str = ""  # of a family: the prior that its columns' declarations give
     record_law: str = ""  # of one clipped record, where log_likelihood on the lattice does not say it
     plan_size: str = "planning.simulated_data:few"  # how many data sets a plan imagines, of a model
     plan_reading: str = ""  # what a plan reads noise-aware with, where that is quick
     simulator: str = ""  # statistics of n records given θ, where the lattice does not give them
-    planned_too: tuple[str, ...] = ()  # mechanisms that plans compare although privatise does not offer them
     audit: str = ""  # how the audit cases of one posterior draw call the family
     unaudited: tuple[str, ...] = ()  # mechanisms without such a case
     clips: bool = False  # whether its noisy statistic is read otherwise where records were clipped
@@ -215,6 +215,7 @@ _ROWS = (
     _family(
         "beta_bernoulli",
         "families.beta_bernoulli:BetaBernoulli",
+        weak_prior="statistics.from_schema:even_odds",
         examples=(
             Example({"alpha": 6, "beta": 12}, _one("binary"), _each(0, 1, 1, 0, 1)),
             Example(
@@ -233,6 +234,7 @@ _ROWS = (
     _family(
         "beta_binomial",
         "families.beta_binomial:BetaBinomial",
+        weak_prior="statistics.from_schema:even_odds",
         examples=(Example({"alpha": 2.5, "beta": 4, "trials": 7}, _one("count", max=7), _each(0, 3, 7, 5)),),
         parameters=("p",),
         record_law="posteriors.scalar.record_law:trials",
@@ -245,6 +247,7 @@ _ROWS = (
     _family(
         "beta_geometric",
         "families.beta_geometric:BetaGeometric",
+        weak_prior="statistics.from_schema:even_odds",
         examples=(
             Example({"alpha": 3.25, "beta": 2, "upper": 12}, _one("count", max=12), _each(0, 4, 12, 1)),
         ),
@@ -259,6 +262,7 @@ _ROWS = (
     _family(
         "dirichlet_categorical",
         "families.dirichlet_categorical:DirichletCategorical",
+        weak_prior="statistics.from_schema:even_cells",
         examples=(
             Example(
                 {"alpha": [1, 2.5, 4]},
@@ -267,6 +271,7 @@ _ROWS = (
             ),
             Example({"alpha": [0.5, 3]}, _one("categories", levels=[0, 1], unknown=0), _each(0, 1, 1)),
         ),
+        binder="statistics.cells:bind_codes",
         statistic="statistics.cells:code_counts",
         reader="posteriors.counts.dirichlet:read",
         plan_size="planning.simulated_data:by_categories",
@@ -279,6 +284,7 @@ _ROWS = (
     _family(
         "dirichlet_multinomial",
         "families.dirichlet_multinomial:DirichletMultinomial",
+        weak_prior="statistics.from_schema:even_items",
         examples=(
             Example(
                 {"alpha": [1, 2.5, 4], "trials": 3},
@@ -299,6 +305,7 @@ _ROWS = (
     _family(
         "gamma_poisson",
         "families.gamma_poisson:GammaPoisson",
+        weak_prior="statistics.from_schema:middling_rate",
         examples=(
             Example({"shape": 3.5, "rate": 1.25, "upper": 20}, _one("count", max=20), _each(0, 3, 20, 7)),
         ),
@@ -313,6 +320,7 @@ _ROWS = (
     _family(
         "gamma_exponential",
         "families.gamma_exponential:GammaExponential",
+        weak_prior="statistics.from_schema:middling_wait",
         examples=(
             Example(
                 {"shape": 4.5, "rate": 2, "upper": 8},
@@ -332,6 +340,7 @@ _ROWS = (
     _family(
         "normal_mean",
         "families.normal_mean:NormalMean",
+        weak_prior="statistics.from_schema:middling_mean",
         examples=(
             Example(
                 {"mean": 0.5, "strength": 2, "variance": 2.25, "lower": -4, "upper": 6},
@@ -351,6 +360,7 @@ _ROWS = (
     _family(
         "normal_inverse_gamma",
         "families.normal_inverse_gamma:NormalInverseGamma",
+        weak_prior="statistics.from_schema:middling_mean_and_variance",
         examples=(
             Example(
                 {"mean": 0.5, "strength": 2, "shape": 5.5, "scale": 4, "lower": -4, "upper": 6},
@@ -372,6 +382,7 @@ _ROWS = (
     _family(
         "normal_inverse_wishart",
         "families.normal_inverse_wishart:NormalInverseWishart",
+        weak_prior="statistics.from_schema:middling_vector",
         examples=(
             Example(
                 {"mean": [0.5, -1], "strength": 2, "degrees": 7.5, "scale": [[3, 1], [1, 2]], "radius": 4},
@@ -412,7 +423,6 @@ _ROWS = (
         simulator="planning.records:responses",
         subject="weights",
         predictive="given_features",
-        planned_too=("adassp",),
         pair=False,
         refused={"one_posterior_sample": f"{NO_TRUNCATION} BayesianLinearRegression"},
     ),

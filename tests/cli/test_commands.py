@@ -141,7 +141,7 @@ def test_a_plan_takes_bounds_from_the_schema(run):
         "--prior", "alpha=1", "--n", "30", "--target", "pure:1", "--json",
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert "[1.0, 1.0, 1.0, 1.0]" in json.loads(done.out)["model"]
+    assert "[1.0, 1.0, 1.0]" in json.loads(done.out)["model"]
 
 
 def test_a_plan_backwards(run):
@@ -166,7 +166,7 @@ def test_a_budget_is_split(run):
         (("--n", "10"), "--target"),
         (("--target", "pure:1"), "--n"),
         (("--width", "0.1"), "--width needs"),
-        (("--n", "10", "--target", "pure:1", "--rank-by", "luck"), "rank_by"),
+        (("--n", "10", "--target", "pure:1", "--rank-by", "luck"), "--rank-by"),
         (("--n", "0", "--target", "pure:1"), "n"),
     ],
 )

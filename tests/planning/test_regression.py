@@ -232,7 +232,7 @@ def test_with_n_private_no_mechanism_is_told_it():
     ("given", "words"),
     [
         ({"rank_by": "kl"}, "ranked by error, log_loss"),
-        ({"mechanisms": ["magic"]}, "mechanisms of a regression are"),
+        ({"mechanisms": ["magic"]}, "mechanisms of BayesianLogisticRegression are"),
         ({"level": 1.0}, "strictly between"),
         ({"replicates": 0}, "at least 1"),
         ({"truth": [1.0]}, "3 finite weights"),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -202,21 +203,29 @@ def opened_table(job: Job, declared: Schema) -> Table:
     from discreet.cli.typed.job import source_of  # noqa: PLC0415
     from discreet.tables.table import Table  # noqa: PLC0415
 
+    def opened() -> Table:
+        source, name = source_of(str(job.data), job.table)
+        return Table.open(
+            source,
+            schema=declared,
+            unit=job.unit,
+            rows_per_unit=job.rows_per_unit,
+            table=name,
+            n=job.n,
+            label=job.label,
+        )
+
+    return chosen_rows(job, opened)
+
+
+def chosen_rows(job: Job, opened: Callable[[], Table]) -> Table:
+    """Open the table, then derive columns and keep rows as the job says."""
     if job.where and relation(job.relation).value == "substitute":
         raise ValueError(
             "--where makes the number of rows private: add --relation add_remove, and charge a ledger or "
             "scope that was started with --relation add_remove"
         )
-    source, name = source_of(str(job.data), job.table)
-    table = Table.open(
-        source,
-        schema=declared,
-        unit=job.unit,
-        rows_per_unit=job.rows_per_unit,
-        table=name,
-        n=job.n,
-        label=job.label,
-    )
+    table = opened()
     if not (job.derive or job.where):
         return table
     from discreet.tables.derived.parsed import selected  # noqa: PLC0415

@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.catalogue import COUNTS, FAMILY, REGRESSION, names
-from discreet.cli.printed.errors import REFUSED, decimal, plain_line
+from discreet.catalogue import COUNTS, FAMILY, REGRESSION, ROWS, names
+from discreet.cli.fit import chosen_rows
+from discreet.cli.printed.errors import REFUSED, decimal, plain_line, spelled
 from discreet.cli.printed.show import dump, lines, say, table
 from discreet.cli.typed import arguments as o
 from discreet.cli.typed.arguments import (
@@ -27,7 +31,7 @@ from discreet.cli.typed.arguments import relation as neighbours
 from discreet.cli.typed.job import Job, any_model_of, model_of, read_job, schema_of
 
 if TYPE_CHECKING:
-    from discreet.families.family import Family
+    from discreet.privacy.guarantee import Guarantee
 
 
 def plan(
@@ -42,7 +46,14 @@ def plan(
     schema: Annotated[
         str | None, typer.Option(help="The schema, for bounds that the prior leaves out.")
     ] = None,
-    column: Annotated[str | None, typer.Option(metavar="NAME", help="The column in that schema.")] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME[,NAME]", help="The column(s) in that schema.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="The column that identifies whose row it is.")] = None,
+    rows_per_unit: Annotated[int | None, typer.Option(help="How many rows of one unit count.")] = None,
+    derive: o.Derive = None,
+    where: o.Keep = None,
+    draws: Annotated[int | None, typer.Option(help="Posterior draws to release at once.")] = None,
     level: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Of intervals: how often they should cover.")
     ] = 0.9,
@@ -55,14 +66,14 @@ def plan(
     ] = "error",
     replicates: Annotated[
         int | None,
-        typer.Option(min=1, help="Of a regression or model of counts: how many data sets to imagine."),
+        typer.Option(min=1, help="How many data sets to imagine, more for smaller standard errors."),
     ] = None,
     mechanism: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"With --width one of {', '.join(mechanisms(FAMILY))}; of a regression, the only one.",
-            autocompletion=starting_with(mechanisms(FAMILY, REGRESSION)),
+            help=f"The only one to plan: of a family one of {', '.join(mechanisms(FAMILY))}.",
+            autocompletion=starting_with(mechanisms()),
         ),
     ] = None,
     option: o.Options = None,
@@ -97,112 +108,111 @@ def plan(
     """
     given = {
         "model": model, "prior": prior, "n": n, "target": target, "relation": relation, "schema": schema,
-        "column": column, "mechanism": mechanism, "options": option, "epsilon": epsilon,
+        "column": column, "mechanism": mechanism, "options": option, "unit": unit, "derive": derive,
+        "rows_per_unit": rows_per_unit, "where": where, "draws": draws, "epsilon": epsilon,
         "delta": None if epsilon is None else delta,
     }  # fmt: skip
     wanted = read_job(job, given)
     if split is not None:
         _split(wanted, split, json=json)
     elif width is not None:
-        _backwards(wanted, width, level, number(delta or "0", "--delta"), seed, json=json)
+        backwards = {"seed": seed, "simulations": replicates}
+        _backwards(wanted, width, level, number(delta or "0", "--delta"), backwards, json=json)
     else:
-        counted = {} if replicates is None else {"replicates": replicates}
-        how = {"level": level, "rank_by": rank_by, "seed": seed}
-        _forwards(wanted, picture, how, counted | _tried(wanted, mechanism), json=json)
-
-
-def _model(job: Job) -> Family:
-    job.need("model")
-    return model_of(job, schema_of(job) if job.schema else None)
-
-
-def _tried(job: Job, mechanism: str | None) -> dict[str, list[str]]:
-    """Return the one mechanism to try, if the option names it: a job's own is one among those compared."""
-    if mechanism is None:
-        return {}
-    if typed_model(job.model) not in names(REGRESSION):
-        raise ValueError("a plan compares all mechanisms: --mechanism goes with --width, or a regression")
-    return {"mechanisms": [one_of("regression mechanism", mechanism, mechanisms(REGRESSION))]}
+        how: dict[str, Any] = {"level": level, "seed": seed, "rank_by": rank_by}
+        how |= {} if mechanism is None else {"mechanisms": [wanted.mechanism]}
+        _forwards(wanted, picture, how, replicates, json=json)
 
 
 def _forwards(
-    job: Job, picture: Path | None, how: dict[str, Any], own: dict[str, Any], *, json: bool
+    job: Job, picture: Path | None, how: dict[str, Any], replicates: int | None, *, json: bool
 ) -> None:
     job.need("n", "target", "model")
     target = promise(str(job.target), job.relation)
-    model, options = _planned(job, how, own)
+    model, k = bound_model(job, target)
 
     from discreet.planning import plan as compare  # noqa: PLC0415 - loaded on use, not for --help
 
-    found: Any = compare(model, int(job.n or 0), target, **options)
+    found: Any = compare(model, int(job.n or 0), target, **_of_kind(job, how, replicates), **_asked(job, k))
     drawn = str(found.picture(picture)) if picture else None
     if json:
         dump({**found.to_json(), "picture": drawn})
     else:
-        lines("\n".join(plain_line(line) for line in found.table().splitlines()))
+        lines("\n".join(plain_line(spelled(line)) for line in found.table(command=True).splitlines()))
         if drawn:
             lines(f"\npicture: {drawn}")
     if not found.rows:
         raise typer.Exit(REFUSED)
 
 
-def _planned(job: Job, how: dict[str, Any], own: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the model, as its columns are declared, and the options that its kind of plan takes."""
+def _of_kind(job: Job, how: dict[str, Any], replicates: int | None) -> dict[str, Any]:
+    """Return how to simulate and rank, in the words of this kind of plan."""
     name = typed_model(job.model)
-    if name in names(REGRESSION):
-        return _declared(job), {**how, **own}
-    if name in names(COUNTS):
-        return _declared(job), {"seed": how["seed"], **own}
-    if own:
-        raise ValueError(
-            "--replicates is for regressions and models of counts; a family is summed or has its own"
-        )
-    return _family(job), {**how, "truncation": job.options.get("truncation")}
+    count = "simulations" if name in names(FAMILY) else "replicates"
+    ranked = name not in names(COUNTS)  # which are ranked by their noise
+    kept = {word: value for word, value in how.items() if ranked or word != "rank_by"}
+    return kept if replicates is None else {**kept, count: replicates}
 
 
-def _family(job: Job) -> Family:
-    """Build a prior; linear regression by name is told what the schema says of its columns."""
-    if "target" not in job.prior:
-        return _model(job)
-    from discreet.statistics.records import line_design  # noqa: PLC0415 - loaded on use, not for --help
-
-    schema = schema_of(job) if job.schema else None
-    model: Any = any_model_of(job, schema)  # type: ignore[arg-type]  # it names its columns itself
-    found: Family = model if schema is None else model.bind(*line_design(schema, model.named))
-    return found
+def _asked(job: Job, rows_per_unit: int) -> dict[str, Any]:
+    """Return what the fit of this job would be told, and that its plan must be told."""
+    named = None if job.mechanism is None else one_of("posterior mechanism", job.mechanism, mechanisms())
+    return {"rows_per_unit": rows_per_unit, "draws": job.draws, "mechanism": named, **job.options}
 
 
-def _declared(job: Job) -> Any:  # noqa: ANN401 - a regression or a model of counts
-    """Build the model, and tell it what the schema says of its columns; without one, each is a number."""
-    schema = schema_of(job) if job.schema else None
-    model: Any = any_model_of(job, schema)  # type: ignore[arg-type]  # it names its columns itself
-    if schema is None and not hasattr(model, "design"):
-        raise ValueError(
-            f"{job.model} is planned by its columns' numbers of codes: give the --schema that says them"
-        )
-    if schema is None:
-        return model
-    from discreet.statistics.records import features_of  # noqa: PLC0415 - loaded on use, not for --help
-    from discreet.tables.rows import sizes  # noqa: PLC0415
+def bound_model(job: Job, target: Guarantee) -> tuple[Any, int]:
+    """Walk the line as `fit` does up to the bounded statistic, without rows: (model, rows per unit).
 
-    if hasattr(model, "design"):
-        return model.bind([f for name in model.features for f in features_of(schema[name], name)])
-    return model.bind({name: sizes(schema[name], name) for name in model.columns})
+    Without a schema it is the prior as typed, and a regression takes each feature for a number.
+    """
+    name = typed_model(job.model)
+    if not job.schema:
+        if name in names(COUNTS):
+            raise ValueError(
+                f"{job.model} is planned by its columns' numbers of codes: give the --schema that says them"
+            )
+        own = name in names(REGRESSION) or "target" in job.prior
+        model = any_model_of(job, None) if own else model_of(job)
+        return model, job.rows_per_unit or 1
+    if name in names(FAMILY) and "target" not in job.prior:
+        job.need("column")
+
+    from discreet.statistics import bounded  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.tables.without_rows import without_rows  # noqa: PLC0415
+
+    declared = schema_of(job)
+    table = chosen_rows(
+        job, lambda: without_rows(declared, n=job.n, unit=job.unit, rows_per_unit=job.rows_per_unit)
+    )
+    built: Any = any_model_of(job, table.schema)
+    ready = bounded(table[tuple(job.column)] if job.column else table, built, target.relation)
+    return ready.model, ready.rows_per_unit
 
 
-def _backwards(job: Job, width: float, level: float, delta: Any, seed: int, *, json: bool) -> None:  # noqa: ANN401
+def _backwards(
+    job: Job,
+    width: float,
+    level: float,
+    delta: Fraction,
+    how: Mapping[str, Any],
+    *,
+    json: bool,
+) -> None:
     if not job.n and not job.target:
         raise ValueError(
             "--width needs --n (then ε is found), --target (then n is found), or both (public records)"
         )
-    model = _family(job)
-    mechanism = one_of("posterior mechanism", job.mechanism or mechanisms(FAMILY)[0], mechanisms(FAMILY))
-    options = {"mechanism": mechanism, "seed": seed, **job.options}
+    job.need("model")
+    near = neighbours(job.relation)
+    imagined = job if job.n else replace(job, n=1)  # whatever n: it is what is asked for
+    model, k = bound_model(imagined, promise(job.target or "pure:1", job.relation))
+    own = mechanisms(ROWS[typed_model(job.model)].kind)
+    mechanism = one_of("posterior mechanism", job.mechanism or own[0], own)
+    options: dict[str, Any] = {"mechanism": mechanism, "rows_per_unit": k, **how, **job.options}
 
     from discreet.planning import epsilon_for, n_for, public_records_for  # noqa: PLC0415
 
     if not job.target:
-        near = neighbours(job.relation)
         found: float = epsilon_for(
             model, int(job.n or 0), width, level, delta=delta, relation=near, **options
         )

@@ -7,9 +7,9 @@ from typing import Any
 
 from discreet import __version__
 from discreet.line.choose import refuse_several, refuse_strangers, typed_name
-from discreet.mechanisms.mechanism import Mechanism, ModelMechanism, Option, shared
-from discreet.privacy.group_privacy import per_row
-from discreet.privacy.guarantee import Guarantee, NotProved
+from discreet.mechanisms.for_unit import calibrated_for_unit, promise_for_unit
+from discreet.mechanisms.mechanism import ModelMechanism, Option
+from discreet.privacy.guarantee import Guarantee
 from discreet.release.json import canonical, parameter_to_json
 from discreet.sampling.source import Source
 from discreet.shown import visible
@@ -32,20 +32,8 @@ def calibrate(
     if draws != 1:
         refuse_several(kind, model)
     refuse_strangers(typed_name(kind, model), kind, options)
-    given = {"n": statistic.n, **options}
-    if kind.knows_units:
-        return kind.calibrate(model, target=target, rows_per_unit=k, **given)
-    if draws == 1:
-        return kind.calibrate(model, target=per_row(target, k), **given)
-    return shared(lambda each: kind.calibrate(model, target=per_row(each, k), **given), target, draws)
-
-
-def promise_for_unit(ready: Mechanism, rows_per_unit: int, target: Guarantee) -> Guarantee:
-    """Return the mechanism's own promise for all rows of a unit; the target where no group rule reaches."""
-    try:
-        return ready.guarantee.group(rows_per_unit)
-    except NotProved:
-        return target
+    given: dict[str, Any] = {"n": statistic.n, **options}
+    return calibrated_for_unit(kind, model, target, rows_per_unit=k, draws=draws, **given)
 
 
 # ── Before the charge: what is public of a release whatever the rows hold, by the names of `Release`.
@@ -108,3 +96,6 @@ def provenance(table: Table) -> dict[str, Any]:
         "schema_hash": table.schema.hash,
         "schema_text": canonical(table.schema.to_dict()),
     }
+
+
+__all__ = ["calibrate", "promise_for_unit"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -25,7 +25,8 @@ MOST_CONFIGURATIONS = 4096  # of the parents of one node: beyond, hardly a row o
 class BayesianNetwork(CountModel):
     """p(x) = ∏_v θ_{v, x_pa(v), x_v}; every row θ_{v,u} Dirichlet with `prior` in each entry.
 
-    `graph` is a networkx.DiGraph or its edges (parent, child); columns without any edge are named in `nodes`.
+    `graph` is a networkx.DiGraph, its edges (parent, child), or {child: [parents]}; columns without any edge
+    are named in `nodes`, or are a child without parents.
     One table of counts (parents…, node) for each node: the sufficient statistic.
     """
 
@@ -77,8 +78,10 @@ class BayesianNetwork(CountModel):
         return graph
 
 
-def read_graph(graph: Edges | nx.DiGraph) -> tuple[Edges, tuple[str, ...]]:
-    """(edges, nodes) of a networkx.DiGraph, or of a sequence of (parent, child) pairs."""
+def read_graph(graph: Edges | Mapping[str, Sequence[str]] | nx.DiGraph) -> tuple[Edges, tuple[str, ...]]:
+    """(edges, nodes) of a networkx.DiGraph, of (parent, child) pairs or of {child: [parents]}."""
+    if isinstance(graph, Mapping):
+        return _by_child(graph)
     directed = getattr(graph, "is_directed", lambda: True)()
     if not directed or getattr(graph, "is_multigraph", lambda: False)():
         raise ValueError("a Bayesian network needs a networkx.DiGraph: each edge once, from parent to child")
@@ -93,6 +96,17 @@ def read_graph(graph: Edges | nx.DiGraph) -> tuple[Edges, tuple[str, ...]]:
         raise ValueError("an edge of the graph is given twice")
     ends = (end for edge in edges for end in edge)
     return edges, tuple(getattr(graph, "nodes", ends))
+
+
+def _by_child(graph: Mapping[str, Sequence[str]]) -> tuple[Edges, tuple[str, ...]]:
+    for child, parents in graph.items():
+        if isinstance(parents, str) or not all(isinstance(parent, str) for parent in parents):
+            raise ValueError(
+                f"the graph as a mapping is {{child: [parents]}}, a list of column names for each; got "
+                f"{parents!r} for {child!r}"
+            )
+    edges, _ = read_graph([(parent, child) for child, parents in graph.items() for parent in parents])
+    return edges, tuple(dict.fromkeys([*(end for edge in edges for end in edge), *graph]))
 
 
 def ordered(edges: Edges, named: Iterable[str]) -> tuple[str, ...]:

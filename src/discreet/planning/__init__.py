@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, final, overload
+from typing import TYPE_CHECKING, Any, final, overload
 
 from numpy.typing import ArrayLike
 
 from discreet.catalogue import row_of
 from discreet.families.family import Family
-from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.registry import MECHANISMS
-from discreet.mechanisms.statistics.noisy_statistics import NOISES
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.planning.inverse import epsilon_for, n_for, public_records_for
+from discreet.planning.offers import Asked, Offer, offers
 from discreet.planning.prediction import Prediction, checked_reading, predict, predicted
 from discreet.planning.ranked import TRUSTED, Compared, Refusal, rank, tried
 from discreet.planning.simulated_data import cases
@@ -82,11 +79,11 @@ class Plan(Compared[Family, Prediction]):
         told = [delta_caution(one.guarantee, self.target, public) for one in made]
         return (*said, *{words: None for words in told if words})
 
-    def table(self) -> str:
-        """Aligned text."""
+    def table(self, *, command: bool = False) -> str:
+        """Aligned text; `command` spells what to ask for as options of the command."""
         from discreet.planning.table import table  # noqa: PLC0415 - the picture's side, on use
 
-        return table(self)
+        return table(self, command=command)
 
     def picture(self, path: str | Path) -> Path:
         """Draw errors and intervals beside those of the exact posterior; needs matplotlib ([plots])."""
@@ -133,45 +130,33 @@ def plan_family(
     public_sample: ArrayLike | None = None,
     level: float = 0.9,
     coordinates: Sequence[int] | None = None,
-    truncation: Exact | None = None,
     rank_by: str = "error",
     simulations: int | None = None,
     seed: int = 0,
     reading: str = "noise_aware",
+    mechanisms: Sequence[str] | None = None,
+    rows_per_unit: int = 1,
+    draws: int = 1,
+    mechanism: str | None = None,
+    **options: Any,  # noqa: ANN401 - of that mechanism, or of all that take them: noise=, truncation=
 ) -> Plan:
     """Predict every mechanism at the target, over data from the prior, from `truth` or like a public sample.
 
-    Under ADD_REMOVE n is only what to expect; no mechanism is told it. `truncation` is OnePosteriorSample's
-    a₀, 1/(10d) for d categories unless given: probabilities below it cannot be released. `reading` is how
-    noisy statistics would be read: "noise_aware" where that is quick (see Prediction.reading), or "naive".
+    Under ADD_REMOVE n is only what to expect; no mechanism is told it. `reading` is how noisy statistics
+    would be read. What follows it are the words of a job: `privatise(…, **row.ask)` fits what a row
+    predicts. A draw that needs a truncation gets a tenth of an even share, unless told.
     """
     if rank_by not in CRITERIA:
         raise ValueError(f"rank_by must be one of {', '.join(CRITERIA)}; got {rank_by!r}")
     nodes = cases(model, n, truth=truth, public_sample=public_sample, simulations=simulations, seed=seed)
     exact = predicted(None, nodes, level, coordinates)
-    offered = [
-        (name, lambda make=make: predicted(make(), nodes, level, coordinates, checked_reading(reading)))
-        for name, make in candidates(model, nodes.n, target, truncation)
-    ]
-    rows, refused = tried(offered, "planning")
+    found = offers(model, nodes.n, target, Asked(rows_per_unit, draws, mechanism, options), mechanisms)
+
+    def one(offer: Offer) -> Prediction:
+        ready = offer.calibrate()
+        row = predicted(ready.single, nodes, level, coordinates, checked_reading(reading))
+        return replace(row, name=offer.name, ask=offer.ask, price=offer.price(ready))
+
+    rows, refused = tried([(offer.name, partial(one, offer)) for offer in found], "planning")
     ranked = tuple(sorted(rows, key=lambda row: rank(row, rank_by)))
     return Plan(model, nodes.n, target, ranked, refused, level, nodes.assumed, rank_by, exact)
-
-
-def candidates(
-    model: Family, n: int, target: Guarantee, truncation: Exact | None = None
-) -> list[tuple[str, Callable[[], Mechanism]]]:
-    """Every mechanism that releases a posterior, by name, with its calibration still to be run."""
-    size = None if target.relation is ADD_REMOVE else n
-    below = Fraction(1, 10 * getattr(model, "dimension", 2)) if truncation is None else truncation
-
-    variants: dict[str, list[tuple[str, dict[str, Any]]]] = {
-        "noisy_statistics": [(f"noisy_statistics ({noise})", {"noise": noise}) for noise in NOISES],
-        "one_posterior_sample": [("one_posterior_sample", {"truncation": below})],
-    }
-    row = row_of(model)
-    return [
-        (label, partial(cast("Any", MECHANISMS[name]).calibrate, model, n=size, target=target, **options))
-        for name in (*row.mechanisms.values(), *row.planned_too)
-        for label, options in variants.get(name, [(name, {})])
-    ]

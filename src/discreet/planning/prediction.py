@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any, final
 
@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.catalogue import ROWS
-from discreet.families.family import Family, Floats
+from discreet.families.family import Family, Floats, Integers
+from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.laws.linear_regression import RegressionLaw
 from discreet.families.laws.matrices import unpack
+from discreet.families.laws.normal_inverse_gamma import NormalInverseGammaLaw
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.records import ScalarFamily
 from discreet.mechanisms.mechanism import Mechanism
@@ -23,20 +25,24 @@ from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSampl
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.numerics.search import each_bisected
 from discreet.planning.marginals import atoms
+from discreet.planning.posterior_arrays import coordinates
 from discreet.planning.predicted_release import PredictedRelease, noised, predict_release, without_privacy
 from discreet.planning.ranked import json_row
-from discreet.planning.simulated_data import SimulatedCases, cases
+from discreet.planning.simulated_data import SimulatedCases, cases, thinned
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression_moments import read_normal
+from discreet.posteriors.read import posterior
 from discreet.posteriors.scalar.batch import batch
 from discreet.posteriors.scalar.likelihood import Likelihood
-from discreet.privacy.guarantee import NotProved
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
 from discreet.sampling.source import SeededSource
 from discreet.shown import steps
 
-# ── What to expect of the noise-aware reading: one sum is tabulated over Ŝ, regressions are read one by one.
+# ── What to expect of the noise-aware reading: one sum is tabulated over Ŝ, all else is read one by one.
 Reading = Callable[[Any, Floats, NoisyStatistics, float], tuple[Floats, Floats, Floats]]
-PLACES = 384  # of Ŝ at which the posterior is computed; it is smooth in between
+PLACES = 128  # of Ŝ at which the posterior is computed; it is smooth in between
+SCALAR, NORMAL, VECTORS = 24, 16, 12  # data sets that are released and read one by one, unless told
+CELLS, FEWEST, MOST = 2**10, 16, 64  # of categories: fewer where there are many
 SWARM = 400  # draws of a regression's posterior, of which only ends and mean are wanted
 
 
@@ -53,15 +59,66 @@ def _reading(model: Family) -> Reading | None:
     return None if row is None else row.load("plan_reading")
 
 
+def nodes_read(mechanism: Mechanism | None, nodes: SimulatedCases) -> SimulatedCases:
+    """Return the data sets that a plan reads noise-aware: all, or a few where each takes time."""
+    if not isinstance(mechanism, NoisyStatistics) or affordable(mechanism):
+        return nodes
+    return thinned(nodes, nodes.asked or reads(nodes.model))
+
+
+@singledispatch
+def reads(_model: Family) -> int:
+    """How many noisy statistics a plan reads one by one: a reading takes up to a second."""
+    return VECTORS
+
+
+@reads.register(ScalarFamily)
+def _reads_scalar_family(_model: ScalarFamily) -> int:
+    return SCALAR
+
+
+@reads.register(NormalInverseGammaLaw)
+def _reads_normal_inverse_gamma(_model: NormalInverseGammaLaw) -> int:
+    return NORMAL
+
+
+@reads.register(DirichletLaw)
+def _reads_dirichlet(model: DirichletLaw) -> int:
+    return int(np.clip(CELLS // model.dimension, FEWEST, MOST))
+
+
 def noise_aware(mechanism: NoisyStatistics, cases: SimulatedCases, level: float) -> PredictedRelease:
     """Point: the posterior mean; interval: the posterior's. KL to the exact one is not computed: NaN."""
-    node, noisy, weights, exact = noised(mechanism, cases)
-    read = _reading(cases.model)
+    read = _reading(cases.model) if affordable(mechanism) else None
     if read is None:
-        raise NotProved(f"plans have no quick noise-aware reading of {type(cases.model).__name__}")
+        return _one_release_each(mechanism, cases, level)
+    node, noisy, weights, exact = noised(mechanism, cases)
     low, mean, high = read(cases.model, noisy, mechanism, level)
     unknown = np.full(len(weights), np.nan)
     return PredictedRelease(atoms(mean), (low, high), unknown, cases.theta[node], weights, exact)
+
+
+def _one_release_each(mechanism: NoisyStatistics, cases: SimulatedCases, level: float) -> PredictedRelease:
+    """Release every imagined statistic with public bits, and read it as a fit would."""
+    bits = cases.rng().integers(2**62, size=len(cases.weights)).tolist()
+    each = zip(cases.statistics.astype(np.int64), bits, strict=True)
+    ends = [
+        read_once(mechanism, whole, cases.n, SeededSource(seed), level)
+        for whole, seed in steps(list(each), f"reading {mechanism.noise} noise")
+    ]
+    low, mean, high = (coordinates(cases.model, part) for part in np.array(ends).swapaxes(0, 1))
+    unknown = np.full(len(cases.weights), np.nan)
+    return PredictedRelease(atoms(mean), (low, high), unknown, cases.theta, cases.weights, exact=False)
+
+
+def read_once(
+    mechanism: NoisyStatistics, whole: Integers, n: int, source: SeededSource, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """Release one imagined statistic with public bits, and read it as a fit would: lower end, mean, upper."""
+    count = {"count": n} if mechanism.relation is ADD_REMOVE else {}
+    read = posterior(mechanism.release(whole, source, **count))
+    low, high = read.flat_interval(level).T
+    return low, read.flat_mean(), high
 
 
 def tabulated(
@@ -110,10 +167,11 @@ class Prediction:
     KL(true posterior ‖ law drawn from, or posterior read). `efficiency` is the mean squared error over that
     of the exact posterior mean, `limit` what it tends to as n grows at this knob [F16 Thm 4–5].
 
-    With `reading` "noise_aware" point, width and coverage are those of the noise-aware posterior, and `kl` is
-    not computed (NaN). It is available for one bounded sum with n public and for linear regressions;
-    elsewhere the naive one is predicted, and `reading` says so. `test_error` is that of a linear regression:
-    √E(y − x·w)² over new rows of the imagined design, w the point.
+    With `reading` "noise_aware" point, width and coverage are those of the posterior that a fit reads, and
+    `kl` is not computed (NaN): one bounded sum with n public is tabulated, all else is released and read data
+    set by data set. `test_error` is that of a linear regression: √E(y − x·w)² over new rows of its design,
+    w the point. `_se` are standard errors of what was simulated, 0 of an exact sum. `ask` is what
+    `privatise` would be told for this row, `price` what its ledger would be charged.
     """
 
     mechanism: Mechanism | None  # None: no privacy, for comparison
@@ -131,6 +189,11 @@ class Prediction:
     by: str
     reading: str | None = None  # of noisy statistics
     test_error: float | None = None  # of a linear regression
+    error_se: float = 0.0
+    width_se: float | None = None
+    coverage_se: float | None = None
+    ask: Mapping[str, Any] = field(default_factory=dict)
+    price: Guarantee | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON-able: ∞ as the string "inf"."""
@@ -168,30 +231,42 @@ def predicted(
     level: float,
     coordinates: Sequence[int] | None = None,
     reading: str = NOISE_AWARE,
+    *,
+    honest: PredictedRelease | None = None,
 ) -> Prediction:
-    """Predict from given nodes; None asks for the exact posterior."""
-    plain = without_privacy(nodes, checked_level(level))
-    aware = reading == NOISE_AWARE and affordable(mechanism)
-    out = plain if mechanism is None else (noise_aware if aware else predict_release)(mechanism, nodes, level)  # type: ignore[arg-type]
+    """Predict from given nodes; None asks for the exact posterior.
+
+    `honest` is the posterior whose width no honest interval undercuts, if not that of the nodes' own model.
+    """
+    aware = reading == NOISE_AWARE and isinstance(mechanism, NoisyStatistics)
+    used = nodes_read(mechanism, nodes) if aware else nodes
+    plain = without_privacy(used, checked_level(level))
+    out = plain if mechanism is None else (noise_aware if aware else predict_release)(mechanism, used, level)  # type: ignore[arg-type]
     chosen = chosen_coordinates(nodes, coordinates)
-    square = _mean(out, out.point.square(out.theta))[chosen]
-    best = _mean(plain, plain.point.square(plain.theta))[chosen]
-    width, coverage = _naive(out, chosen)
+    each = out.point.square(out.theta)[:, chosen].mean(axis=1)
+    square, error_of_square = _mean_and_error(out, each)
+    best, _ = _mean_and_error(plain, plain.point.square(plain.theta)[:, chosen].mean(axis=1))
+    (width, width_se), (coverage, coverage_se) = _interval(out, chosen)
+    if coverage_se == 0 and not out.exact:  # all or none of few covered: as uncertain as the level would be
+        coverage_se = math.sqrt(level * (1 - level) / len(out.weights))
     return Prediction(
         mechanism,
         label(mechanism),
         *(("r", 1.0) if mechanism is None else mechanism.knob),
-        error=float(np.sqrt(square.mean())),
+        error=float(np.sqrt(square)),
         absolute=float(_mean(out, out.point.absolute(out.theta))[chosen].mean()),
         width=width,
         coverage=coverage,
-        honest_width=float(honest_width(out, plain, level)[chosen].mean()),
+        honest_width=float(honest_width(out, honest or plain, level)[chosen].mean()),
         kl=float(out.weights @ out.divergence),
-        efficiency=float(square.mean() / best.mean()) if best.mean() > 0 else math.inf,
+        efficiency=square / best if best > 0 else math.inf,
         limit=limit(mechanism),
         by="exact sum" if out.exact else f"simulation, {len(out.weights)} nodes",
         reading=(NOISE_AWARE if aware else NAIVE) if out.interval and mechanism else None,
         test_error=test_error(out, nodes),
+        error_se=error_of_square / (2 * math.sqrt(square)) if square > 0 else 0.0,
+        width_se=width_se,
+        coverage_se=coverage_se,
     )
 
 
@@ -232,12 +307,25 @@ def _mean(out: PredictedRelease, values: Floats) -> Floats:
     return mean
 
 
-def _naive(out: PredictedRelease, chosen: list[int]) -> tuple[float | None, float | None]:
+def _mean_and_error(out: PredictedRelease, values: Floats) -> tuple[float, float]:
+    """Mean over the nodes, and its standard error; an exact sum has none."""
+    mean = float(out.weights @ values)
+    if out.exact:
+        return mean, 0.0
+    spread = float(out.weights @ (values - mean) ** 2) if math.isfinite(mean) else math.nan
+    return mean, math.sqrt(spread * float(out.weights @ out.weights))
+
+
+def _interval(
+    out: PredictedRelease, chosen: list[int]
+) -> tuple[tuple[float | None, float | None], tuple[float | None, float | None]]:
+    """Width and coverage of the interval that is read, each with its standard error."""
     if out.interval is None:
-        return None, None
-    low, high = out.interval
-    inside = ((low <= out.theta) & (out.theta <= high)).astype(np.float64)
-    return float(_mean(out, high - low)[chosen].mean()), float(_mean(out, inside)[chosen].mean())
+        return (None, None), (None, None)
+    low, high = (end[:, chosen] for end in out.interval)
+    theta = out.theta[:, chosen]
+    inside = ((low <= theta) & (theta <= high)).mean(axis=1)
+    return _mean_and_error(out, (high - low).mean(axis=1)), _mean_and_error(out, inside)
 
 
 # ── the interval point ± half of the honest width ───────────────────────────────────────────────────────

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar, Generic, TypeVar, final
 
+from discreet.planning.offers import ask_to_json, price_to_json
 from discreet.privacy.arithmetic.ball import PrecisionError
 from discreet.privacy.guarantee import Guarantee, NotProved, Unreachable
 from discreet.shown import steps
@@ -95,6 +96,8 @@ class Compared(Ranked[Model, Row]):
 def json_row(row: object, *without: str) -> dict[str, Any]:
     """Fields of a row, JSON-able: NaN as null, ∞ as the string "inf"."""
     plain = {k: v for k, v in vars(row).items() if k not in {"mechanism", *without}}
+    if "ask" in plain:
+        plain |= {"ask": ask_to_json(plain["ask"]), "price": price_to_json(plain["price"])}
     unknown = {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in plain.items()}
     return {k: "inf" if v == math.inf else v for k, v in unknown.items()}
 

@@ -5,7 +5,7 @@ Numpy's generator is right here: whatever is drawn is drawn from public knowledg
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import final
 
@@ -42,6 +42,7 @@ class SimulatedCases:
     assumed: str
     seed: int
     exact: bool = False  # every data set is counted with its probability; otherwise nodes are simulated
+    asked: int | None = None  # how many simulations were asked for
 
     def rng(self) -> Rng:
         """Return the generator that every mechanism's noise starts from: common random numbers."""
@@ -63,12 +64,31 @@ def cases(
     if not (n == n // 1 and n >= 1):
         raise ValueError(f"n must be a positive number of records, got {n!r}")
     size = _size(model, simulations)
+    asked = None if simulations is None else size
     if public_sample is not None:
-        return _resampled(model, int(n), public_sample, size, seed)
+        return replace(_resampled(model, int(n), public_sample, size, seed), asked=asked)
     if truth is not None:
-        return _at(model, int(n), truth, size, seed)
+        return replace(_at(model, int(n), truth, size, seed), asked=asked)
     theta = parameters(model, size, np.random.default_rng(seed))
-    return _simulated(model, int(n), theta, "the prior predictive", seed)
+    return replace(_simulated(model, int(n), theta, "the prior predictive", seed), asked=asked)
+
+
+def thinned(nodes: SimulatedCases, count: int) -> SimulatedCases:
+    """Return some of the data sets, each as likely as it is; of one parameter evenly over its range."""
+    if len(nodes.weights) <= count and not nodes.exact:
+        return nodes
+    even = (np.arange(count) + 0.5) / count
+    order = np.lexsort((nodes.statistics[:, 0], nodes.theta[:, 0]))
+    if nodes.theta.shape[1] > 1:
+        order = np.arange(len(order))
+    chosen = order[np.searchsorted(np.cumsum(nodes.weights[order]), even * nodes.weights.sum())]
+    return replace(
+        nodes,
+        theta=nodes.theta[chosen],
+        statistics=nodes.statistics[chosen],
+        weights=np.full(count, 1 / count),
+        exact=False,
+    )
 
 
 def _size(model: Family, simulations: int | None) -> int:

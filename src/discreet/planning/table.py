@@ -5,12 +5,18 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from math import isnan
+from typing import TYPE_CHECKING
 
 from discreet.mechanisms.regression.adassp import AdaSSP
-from discreet.planning import Plan
+from discreet.planning.offers import in_python, on_the_command_line
 from discreet.planning.prediction import ONE_DRAW, Prediction
 from discreet.planning.ranked import Refusal
 from discreet.planning.regression.prediction import RegressionPlan, RegressionPrediction, error_name
+from discreet.privacy.words import in_words
+
+if TYPE_CHECKING:
+    from discreet.planning import Plan
+    from discreet.planning.counts.plan import CountPrediction
 
 HEAD = (
     "mechanism",
@@ -27,12 +33,31 @@ HEAD = (
 LINE = 100
 
 
-def table(plan: Plan) -> str:
+def table(plan: Plan, *, command: bool = False) -> str:
     """Rows best first, then the exact posterior, what cannot meet the target and why, what not to trust."""
     cells = [HEAD, *(_cells(row) for row in (*plan.rows, plan.exact))]
     body = aligned(cells if plan.exact.test_error is None else _with_test_error(cells, plan))
-    ending = [*refusals(plan.refused), *warnings(plan.cautions)]
+    fit = to_fit(plan.rows[0], command=command) if plan.rows else []
+    ending = [*refusals(plan.refused), *fit, *warnings(plan.cautions)]
     return "\n".join(line.rstrip() for line in [*_title(plan), *body, *ending])
+
+
+def estimate(value: float, error: float | None, *, percent: bool = False) -> str:
+    """Write a number with its standard error, if it has one."""
+    if isnan(value):
+        return "—"
+    plain = f"{value:.1%}" if percent else f"{value:.4g}"
+    if error is None or isnan(error) or error == 0:
+        return plain
+    return f"{plain} ± {100 * error:.1g} %" if percent else f"{plain} ± {error:.1g}"
+
+
+def to_fit(row: Prediction | RegressionPrediction | CountPrediction, *, command: bool) -> list[str]:
+    """Say what a fit of this row would be told, and what it would charge."""
+    price = "" if row.price is None else f", which charges {in_words(row.price)}"
+    told = on_the_command_line(row.ask) if command else in_python(row.ask)
+    said = f"to fit the first row: {told}{price}"
+    return ["", *textwrap.wrap(said, LINE, subsequent_indent="    ", break_on_hyphens=False)]
 
 
 def _with_test_error(cells: list[tuple[str, ...]], plan: Plan) -> list[tuple[str, ...]]:
@@ -66,9 +91,10 @@ def _cells(row: Prediction) -> tuple[str, ...]:
     return (
         row.name,
         f"{row.knob} = {row.value:.4g}" if row.mechanism else "",
-        *(_number(value) for value in (row.error, row.absolute, row.honest_width)),
-        _without_interval(row) if row.width is None else f"{row.width:.4g}",
-        "—" if row.coverage is None else f"{row.coverage:.1%}",
+        estimate(row.error, row.error_se),
+        *(_number(value) for value in (row.absolute, row.honest_width)),
+        _without_interval(row) if row.width is None else estimate(row.width, row.width_se),
+        "—" if row.coverage is None else estimate(row.coverage, row.coverage_se, percent=True),
         (row.reading or "").replace("_", "-"),
         "—" if isnan(row.kl) else ("∞" if row.kl == float("inf") else f"{row.kl:.3g}"),
         "—" if isnan(row.efficiency) else f"{row.efficiency:.3g} → {row.limit:.3g}",
@@ -98,7 +124,7 @@ def warnings(cautions: Sequence[str]) -> list[str]:
 
 
 # ── of a regression ─────────────────────────────────────────────────────────────────────────────────────
-def regression_table(plan: RegressionPlan) -> str:
+def regression_table(plan: RegressionPlan, *, command: bool = False) -> str:
     """Rows best first, then the posterior without privacy, what cannot meet the target, what not to trust."""
     head = ("mechanism", "knobs", error_name(plan.model), "excess", "log loss", "rms of w", "width", "covers")
     body = aligned([head, *(_regression_cells(plan, row) for row in (*plan.rows, plan.exact))])
@@ -106,7 +132,7 @@ def regression_table(plan: RegressionPlan) -> str:
         *_regression_title(plan),
         *body,
         *refusals(plan.refused, "cannot meet the target, or left out"),
-        *_ending(plan),
+        *_ending(plan, command=command),
     ]
     return "\n".join(line.rstrip() for line in lines)
 
@@ -128,12 +154,12 @@ def _regression_cells(plan: RegressionPlan, row: RegressionPrediction) -> tuple[
     return (
         row.name,
         row.knobs,
-        f"{row.error:.4g}",
+        estimate(row.error, row.error_se),
         "" if row is plan.exact else _with_error(*plan.excess(row)),
         f"{row.log_loss:.4g}",
-        f"{row.rms:.3g}",
-        ONE_DRAW if row.width is None else f"{row.width:.3g}",
-        "—" if row.coverage is None else f"{row.coverage:.0%}",
+        estimate(row.rms, row.rms_se),
+        ONE_DRAW if row.width is None else estimate(row.width, row.width_se),
+        "—" if row.coverage is None else estimate(row.coverage, row.coverage_se, percent=True),
     )
 
 
@@ -141,10 +167,12 @@ def _with_error(value: float, error: float) -> str:
     return f"{value:.4f}" if isnan(error) else f"{value:.4f} ± {error:.4f}"
 
 
-def _ending(plan: RegressionPlan) -> list[str]:
+def _ending(plan: RegressionPlan, *, command: bool) -> list[str]:
     lines = [""]
     if plan.rows:
-        lines += textwrap.wrap(f"recommended: mechanism={plan.recommended!r}{_others(plan)}", LINE)
+        spelled = f"--mechanism {plan.recommended}" if command else f"mechanism={plan.recommended!r}"
+        lines += textwrap.wrap(f"recommended: {spelled}{_others(plan)}", LINE)
+        lines += to_fit(plan.rows[0], command=command)
     return [*lines, *warnings(plan.cautions)[1:]]
 
 

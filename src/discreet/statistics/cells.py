@@ -19,6 +19,7 @@ from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.statistics.bounded_statistic import PrivateValue, checked, of_rows
 from discreet.statistics.joint import grouped, joint_counts, packed, size_of, valued
 from discreet.statistics.sums import FEW, selected, summed_codes
+from discreet.tables.derived.joint import Joint
 from discreet.tables.engine import prepared
 from discreet.tables.rows import split_by_code
 from discreet.tables.table import Table, blindly
@@ -96,6 +97,15 @@ def counts_by_code(table: Table, name: str) -> Callable[[], Integers]:
     units = split_by_code(rows, "v0", labels, size, table.rows_per_unit or 1)
     each = summed_codes(units, size)
     return lambda: np.array(each(), dtype=np.int64)
+
+
+def bind_codes(table: Table, model: DirichletCategorical) -> tuple[Table, DirichletCategorical]:
+    """Take several columns of categories as one, whose levels are their joint values: a contingency table."""
+    if len(table.columns) == 1:
+        return table, model
+    joint = Joint(table.columns)
+    name = " × ".join(table.columns)
+    return table.derive(**{name: joint})[name], model
 
 
 def code_counts(table: Table, model: DirichletCategorical, n: int | None) -> Callable[[], PrivateValue]:  # noqa: ARG001 - DirichletCategorical

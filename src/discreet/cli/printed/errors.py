@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
@@ -40,7 +40,11 @@ HERE = {
     )
 }
 # How Python's names are typed here
-SPELLED = {
+SPELLED: dict[str, str | Callable[[re.Match[str]], str]] = {
+    r"\brelation=(ADD_REMOVE|SUBSTITUTE)\b(?!\))": lambda m: f"--relation {m[1].lower()}",
+    r"\b(ADD_REMOVE|SUBSTITUTE)\b(?!\))": lambda m: m[1].lower(),
+    r"\bmechanisms?=\[?'(\w+)'\]?": r"--mechanism \1",
+    r"\b(rows_per_unit|rank_by)\b=?": lambda m: f"--{m[1].replace('_', '-')}",
     r"\btable=…?": "--table",
     r"\bask again with charge_id=": "run it again with --charge-id ",
     r"\bledger\.history\(\)": "discreet ledger history",
@@ -122,9 +126,14 @@ def ours(error: BaseException) -> bool:
 
 def reworded(words: str) -> str:
     """Join words to one line; exact rationals, and the name of a table, as people write them here."""
+    return plain_line(" ".join(spelled(words).split()))
+
+
+def spelled(words: str) -> str:
+    """Replace Python's names by what is typed here."""
     for here, there in SPELLED.items():
         words = re.sub(here, there, words)
-    return plain_line(" ".join(words.split()))
+    return words
 
 
 def plain_line(line: str) -> str:

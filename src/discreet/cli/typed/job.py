@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from discreet.catalogue import FAMILY, ROWS, names
+from discreet.catalogue import FAMILY, REGRESSION, ROWS, names
 from discreet.cli.typed.arguments import assignments, derivations, names_own_columns, number, one_of
 from discreet.models.model import Model as AnyModel
 
@@ -162,7 +162,7 @@ def _floats(value: object) -> Any:  # noqa: ANN401
     return [_floats(v) for v in value] if isinstance(value, list) else value
 
 
-def any_model_of(job: Job, schema: Schema) -> AnyModel:
+def any_model_of(job: Job, schema: Schema | None) -> AnyModel:
     """Build what is to be fitted: a prior, or a model of counts or regression, which names its columns."""
     name = one_of("model", str(job.model), names())
     if not names_own_columns(name, job.prior):
@@ -170,7 +170,12 @@ def any_model_of(job: Job, schema: Schema) -> AnyModel:
     if job.column:
         raise ValueError(f"{name} names its columns itself: leave --column out, give them in --prior")
     kind: type[CountModel | GeneralizedLinear] = ROWS[name].load("model")
-    return _built(kind, {**job.prior, **_loss(job.prior.get("loss"))})
+    given = {**job.prior, **_loss(job.prior.get("loss"))}
+    if schema is not None and name in names(REGRESSION):
+        from discreet.statistics.from_schema import for_regression  # noqa: PLC0415 - loaded on use
+
+        given = {**for_regression(kind, schema, given), **given}
+    return _built(kind, given)
 
 
 def _loss(given: object) -> dict[str, Any]:
@@ -205,39 +210,27 @@ def _built(kind: type[M], given: Mapping[str, Any]) -> M:
 
 
 def model_of(job: Job, schema: Schema | None = None) -> Family:
-    """Build the prior; bounds and numbers of categories that it leaves out are taken from the schema."""
+    """Build the prior; what it leaves out is taken from the schema: bounds, categories, a weak prior."""
     import inspect  # noqa: PLC0415
-
-    from discreet.families.laws.dirichlet import Concentrations  # noqa: PLC0415 - loaded on use, not for --help
 
     family: type[Family] = ROWS[one_of("model", str(job.model), names(FAMILY))].load("model")
     takes = [name for name in inspect.signature(family).parameters if name not in BOUND]
     strange = sorted(set(job.prior) - set(takes))
     if strange:
         raise ValueError(f"the prior of {family.name} takes {', '.join(takes)}; got {', '.join(strange)}")
-    known = {} if schema is None or not job.column else _public(schema[job.column[0]])
-    prior = {**{name: value for name, value in known.items() if name in takes}, **job.prior}
-    size = known.get("size")
-    if (
-        size is not None
-        and "alpha" in prior
-        and isinstance(inspect.getattr_static(family, "alpha", None), Concentrations)
-    ):
-        alpha = prior["alpha"]
-        prior["alpha"] = list(alpha) if isinstance(alpha, list) else [alpha] * size
     try:
-        return family(**prior)
+        if schema is None or not job.column:
+            return family(**job.prior)
+
+        from discreet.statistics.from_schema import Declared, family_for  # noqa: PLC0415 - loaded on use
+
+        declared = Declared(tuple(schema[name] for name in job.column), job.column)
+        return family_for(family, declared, job.prior)
     except TypeError as error:
         raise ValueError(
-            f"the prior of {family.name} needs {', '.join(takes)} (grid has a default); "
-            f"got {', '.join(prior) or 'nothing'}: {error}"
+            f"the prior of {family.name} needs {', '.join(takes)} (grid has a default; --schema and --column "
+            f"give the rest); got {', '.join(job.prior) or 'nothing'}: {error}"
         ) from None
-
-
-def _public(kind: object) -> dict[str, Any]:
-    """Return what a column's declaration says that a prior may need."""
-    said = {name: getattr(kind, name) for name in ("lower", "upper", "size") if hasattr(kind, name)}
-    return {**said, "upper": kind.max} if hasattr(kind, "max") else said
 
 
 # ── Where the rows of a command live: any address of `Table.open`, and Spark by the address of its master.

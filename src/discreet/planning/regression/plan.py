@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,13 @@ from scipy.optimize import minimize
 
 from discreet.catalogue import REGRESSION, expect
 from discreet.families.family import public_size
-from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
-from discreet.mechanisms.registry import model_mechanism, offered_to
+from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.mechanisms.registry import offered_to
 from discreet.mechanisms.regression.samplers.potential import Potential
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
 from discreet.models.regression_records import VALUES, Records
+from discreet.planning.offers import Asked, Offer, offers
 from discreet.planning.ranked import Refusal, rank, tried
 from discreet.planning.regression.prediction import (
     RegressionPlan,
@@ -41,6 +41,7 @@ SECONDS, EACH, WORK = 6.0, 0.15, 6e-8  # of a plan; of a replicate, and of its n
 FEWEST, MOST = 4, 40  # replicates
 LARGEST_N, LARGEST_WORK = 200_000, 3e8  # beyond, fewer records are simulated
 SLOW, SLOW_D, SLOW_ND = "one_posterior_sample", 25, 200_000  # an exact draw that then takes minutes
+Ready = tuple[Offer, ModelMechanism]
 KNOBS = ("rho", "m", "temperature", "strength", "mu_squared", "first_scale", "second_scale")
 
 
@@ -57,11 +58,16 @@ def plan_regression(
     replicates: int | None = None,
     seed: int = 0,
     reading: str = "noise_aware",
+    rows_per_unit: int = 1,
+    draws: int = 1,
+    mechanism: str | None = None,
+    **options: Any,  # noqa: ANN401 - of that mechanism, or of all that take them
 ) -> RegressionPlan:
     """Try every mechanism at the target, on weights from the prior (or `truth`) and a public design.
 
     Without `public_sample` (encoded rows) x is spherical Gaussian of half the norm. Under ADD_REMOVE n is
-    only what to expect: draws are told that at most 2n records count.
+    only what to expect: draws are told most=2n, a public cap of the records that count. What follows
+    `reading` are the words of a job: `privatise(…, **row.ask)` fits what a row predicts.
     """
     _check(level, rank_by, replicates)
     size = int(public_size(SUBSTITUTE, n) or 0)
@@ -70,9 +76,10 @@ def plan_regression(
     count = _replicates(used, d) if replicates is None else replicates
     imagined = replace(imagined, n=used, replicates=count)
     quick = _quick(used, d) if mechanisms is None else mechanisms
+    asked = Asked(rows_per_unit, draws, mechanism, options)
     offered = [
-        (name, lambda name=name, make=make: (name, make()))
-        for name, make in candidates(imagined.model, used, target, quick)
+        (offer.name, lambda offer=offer: (offer, offer.calibrate()))
+        for offer in offers(imagined.model, used, target, asked, quick)
     ]  # ValueError: also not for such a loss
     ready, refused = tried(offered, "calibrating", (ValueError, PrecisionError))
     if mechanisms is None and SLOW not in quick:
@@ -109,27 +116,9 @@ def _quick(n: int, d: int) -> list[str]:
     return [name for name in offered_to(REGRESSION) if name != SLOW or not slow]
 
 
-def candidates(
-    model: GeneralizedLinear, n: int, target: Guarantee, mechanisms: Sequence[str] | None = None
-) -> list[tuple[str, Callable[[], Mechanism]]]:
-    """Mechanisms, all unless named, as `privatise` calls them; their calibration is still to be run."""
-    known = offered_to(REGRESSION)
-    asked = tuple(known if mechanisms is None else mechanisms)
-    if not set(asked) <= set(known):
-        raise ValueError(f"mechanisms of a regression are {', '.join(known)}; got {', '.join(asked)}")
-    size = None if target.relation is ADD_REMOVE else n
-
-    def of(kind: type[ModelMechanism]) -> Callable[[], Mechanism]:
-        capped = {"most": 2 * n} if size is None and "most" in kind.__dataclass_fields__ else {}
-        found: Callable[[], Mechanism] = partial(kind.calibrate, model, n=size, target=target, **capped)
-        return found
-
-    return [(name, of(model_mechanism(known[name]))) for name in asked]
-
-
 # ── mechanisms, tried ───────────────────────────────────────────────────────────────────────────────────
 def predicted(
-    tried: Sequence[tuple[str, Mechanism] | None], imagined: Worlds, level: float, reading: str
+    tried: Sequence[Ready | None], imagined: Worlds, level: float, reading: str
 ) -> list[RegressionPrediction]:
     """Release, read and judge each in the same worlds; None is the posterior without privacy."""
     scores, cautions = [], []
@@ -147,10 +136,28 @@ def _usual(cautions: Sequence[str | None]) -> str | None:
     return said[0] if 2 * len(said) >= len(cautions) and said else None
 
 
-def _read(
-    named: tuple[str, Mechanism] | None, model: GeneralizedLinear, world: World, reading: str
-) -> Coefficients:
-    return exact_posterior(model, world) if named is None else trial(named[1], world, reading)
+def _read(named: Ready | None, model: GeneralizedLinear, world: World, reading: str) -> Coefficients:
+    return exact_posterior(model, world) if named is None else trial(named[1].single, world, reading)
+
+
+def predicted_width(
+    model: GeneralizedLinear,
+    n: int,
+    mechanism: ModelMechanism,
+    *,
+    level: float,
+    truth: ArrayLike | None,
+    public_sample: ArrayLike | None,
+    replicates: int | None,
+    seed: int,
+) -> float | None:
+    """Average width of the weights' intervals that are read; None where one draw is all there is."""
+    imagined = worlds(model, n, truth=truth, public_sample=public_sample, replicates=0, seed=seed)
+    count = replicates or _replicates(n, imagined.model.dimension)
+    each = map(imagined.world, steps(range(count), "imagining"))
+    widths = [score(trial(mechanism, world, "noise_aware"), world, level)[3] for world in each]
+    found = float(np.mean(widths))
+    return None if math.isnan(found) else found
 
 
 def trial(mechanism: Any, world: World, reading: str) -> Coefficients:  # noqa: ANN401
@@ -186,17 +193,15 @@ def score(read: Coefficients, world: World, level: float) -> tuple[float, ...]:
     return error, log_loss, square, float(np.mean(high - low)), float(inside.mean())
 
 
-def _averaged(
-    named: tuple[str, Mechanism] | None, scores: Floats, caution: str | None
-) -> RegressionPrediction:
+def _averaged(named: Ready | None, scores: Floats, caution: str | None) -> RegressionPrediction:
     """Average over worlds; the errors of each are kept, to compare mechanisms world by world."""
-    name, mechanism = ("posterior, not private", None) if named is None else named
+    offer, mechanism = (None, None) if named is None else named
     error, log_loss, square, width, coverage = scores.mean(axis=0).tolist()
     drawn = math.isnan(width)
     return RegressionPrediction(
-        mechanism,
-        name,
-        knobs=knobs(mechanism),
+        None if mechanism is None else mechanism.single,
+        "posterior, not private" if offer is None else offer.name,
+        knobs=knobs(None if mechanism is None else mechanism.single),
         error=error,
         error_se=standard_error(scores[:, 0]),
         log_loss=log_loss,
@@ -206,10 +211,14 @@ def _averaged(
         coverage_se=None if drawn else standard_error(scores[:, 4]),
         errors=tuple(scores[:, 0].tolist()),
         caution=caution,
+        rms_se=standard_error(scores[:, 2]) / (2 * square**0.5) if square > 0 else 0.0,
+        width_se=None if drawn else standard_error(scores[:, 3]),
+        ask={} if offer is None else offer.ask,
+        price=None if offer is None or mechanism is None else offer.price(mechanism),
     )
 
 
-def knobs(mechanism: Mechanism | None) -> str:
+def knobs(mechanism: ModelMechanism | None) -> str:
     """Show the public settings that the calibration found."""
     known = () if mechanism is None else (f.name for f in fields(mechanism) if f.name in KNOBS)
     return ", ".join(f"{name} = {float(getattr(mechanism, name)):.3g}" for name in known)

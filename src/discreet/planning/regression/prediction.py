@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import singledispatch
 from pathlib import Path
 from typing import Any, final
@@ -17,6 +18,7 @@ from discreet.models.margin_losses import ClippedPoisson, Floats, Logistic, Marg
 from discreet.models.regression_records import rows_of
 from discreet.planning.ranked import TRUSTED, Compared, json_row
 from discreet.posteriors.regression.coverage import spherical
+from discreet.privacy.guarantee import Guarantee
 from discreet.sampling.source import SeededSource
 
 # ── Regressions that might be: weights from the prior, rows of a public design, answers of the model's law.
@@ -161,7 +163,7 @@ class RegressionPrediction:
     `error` is how often the likelier label is wrong (of a count: the root mean square error of its rate),
     `log_loss` −E ln P(answer), `rms` the root mean square error of a weight. `width` and `coverage` are of
     credible intervals of the weights, None where one draw is all there is; `caution` is what most results
-    would carry.
+    would carry. `ask` is what `privatise` would be told for this row, `price` what its ledger would charge.
     """
 
     mechanism: Mechanism | None  # None: no privacy, for comparison
@@ -176,6 +178,10 @@ class RegressionPrediction:
     coverage_se: float | None
     errors: tuple[float, ...]  # of each imagined data set
     caution: str | None = None
+    rms_se: float = 0.0
+    width_se: float | None = None
+    ask: Mapping[str, Any] = field(default_factory=dict)
+    price: Guarantee | None = None
 
     @property
     def replicates(self) -> int:
@@ -239,11 +245,11 @@ class RegressionPlan(Compared[GeneralizedLinear, RegressionPrediction]):
             )
         return tuple(low)
 
-    def table(self) -> str:
-        """Aligned text."""
+    def table(self, *, command: bool = False) -> str:
+        """Aligned text; `command` spells what to ask for as options of the command."""
         from discreet.planning.table import regression_table  # noqa: PLC0415 - the picture's side, on use
 
-        return regression_table(self)
+        return regression_table(self, command=command)
 
     def picture(self, path: str | Path) -> Path:
         """Draw errors and interval widths beside those without privacy; needs matplotlib ([plots])."""
