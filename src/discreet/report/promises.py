@@ -165,7 +165,7 @@ def _powers(up: Axis, left: float, right: float) -> Html:
 def _mark(across: Axis, up: Axis, mark: tuple[float, float], width: int) -> Html:
     """Mark the promised point, its words on the side that has room."""
     x, y = across.at(mark[0]), up.at(_log(mark[1]))
-    said = powers(f"ε = {upward(mark[0], 4)}, δ = {mark[1]:g}")
+    said = powers(f"ε = {upward(mark[0])}, δ = {mark[1]:g}")
     left = x > width / 2
     above = y > 200
     place = (x - 10 if left else x + 10, y - 10 if above else y + 20)
