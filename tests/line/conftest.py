@@ -48,6 +48,8 @@ class InMemory:
     schema: Schema = field(default=Schema({"smoker": Binary()}))
     columns: tuple = ("smoker",)
     filters: tuple = ()
+    label: str = ""
+    fingerprint: str = ""
     derived: dict = field(default_factory=dict)
     events: list = field(default_factory=list, repr=False, compare=False)
 
