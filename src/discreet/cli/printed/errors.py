@@ -91,6 +91,8 @@ def one_line(error: BaseException) -> str:
             return f"{str(error).partition(';')[0]}; {words}"  # the neighbours at hand, and what to type
     if not ours(error):
         return f"unexpected {type(error).__name__}; {WITHHELD}"
+    if _is(error, "discreet.release.release:BrokenRelease"):
+        return plain_line(" ".join(str(error).split()))  # its names are those of fields in release.json
     return reworded(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))
 
 
