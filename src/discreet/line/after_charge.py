@@ -220,7 +220,8 @@ def refuse_another(asked: Facts, stored: Facts) -> None:
     """Refuse to hand out a release under an id that is now asked for another one."""
     differ = sorted(k for k in {*asked, *stored} if canonical(asked.get(k)) != canonical(stored.get(k)))
     if differ:
+        which = f"{' and '.join(differ)} {'is' if len(differ) == 1 else 'are'}"
         raise LedgerError(
-            f"this charge id already gave another release (its {', '.join(differ)} is not what is asked for "
-            "now): ask for the same, or choose another charge_id and pay again"
+            f"this charge id already gave another release (its {which} not what is asked for now): ask for "
+            "the same, or choose another charge_id and pay again"
         )
