@@ -16,7 +16,7 @@ from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.normal_mean import NormalMean
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
-from discreet.posteriors.scalar.coordinate import parameter
+from discreet.posteriors.scalar.coordinate import line_of
 from discreet.posteriors.scalar.likelihood import Likelihood
 from discreet.posteriors.scalar.read import matched, read
 from discreet.posteriors.scalar.record_law import record_law
@@ -112,7 +112,7 @@ def test_a_likelihood_is_smooth_where_the_mean_of_records_is_what_was_released(n
         likelihood, noisy = Likelihood.of(release, release.model), np.array(release.noisy)
         x, deviation = matched(likelihood, noisy, release.model)
         near = min(deviation, 1.0) * np.concatenate([1e-3 * np.arange(-3, 4), np.geomspace(1e-13, 1e-4, 10)])
-        y = likelihood.log(noisy[None], parameter(release.model, x + near))[0]
+        y = likelihood.log(noisy[None], line_of(release.model).theta(x + near))[0]
         share = near / near.max()
         np.testing.assert_allclose(np.polyval(np.polyfit(share, y, 2), share), y, rtol=0, atol=0.01)
 
