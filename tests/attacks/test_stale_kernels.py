@@ -94,11 +94,34 @@ def test_machine_code_of_sources_long_gone_is_cleared_away(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"kernels-young", "kernels-now", "other"}
 
 
+class Untyped(ast.NodeTransformer):
+    """Takes out annotations and type aliases: numba compiles none of them."""
+
+    def visit_AnnAssign(self, node):
+        return None if ast.unparse(node.annotation) == "TypeAlias" else self.generic_visit(node)
+
+    def generic_visit(self, node):
+        for field in {"annotation", "returns"} & set(node._fields):
+            setattr(node, field, None)
+        return super().generic_visit(node)
+
+
 def imported(name):
-    """Modules of the package that a file imports when it runs, and not for its types alone."""
-    body = ast.parse((PACKAGE / f"{name.replace('.', '/')}.py").read_text()).body
-    froms = [node.module for node in body if isinstance(node, ast.ImportFrom)]
-    return {module.removeprefix("discreet.") for module in froms if module.startswith("discreet.")}
+    """Modules of the package from which a file takes what it runs, and not what only names a type."""
+    tree = ast.parse((PACKAGE / f"{name.replace('.', '/')}.py").read_text())
+    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    # one name in each import from the package, nothing as a whole: used are names, not attributes
+    assert not [node for node in froms if node.module == "discreet" or node.level]
+    assert "import discreet" not in ast.unparse(tree)
+    used = {node.id for node in ast.walk(Untyped().visit(tree)) if isinstance(node, ast.Name)}
+    taken = [node for node in froms if any((alias.asname or alias.name) in used for alias in node.names)]
+    return {node.module.removeprefix("discreet.") for node in taken if node.module.startswith("discreet.")}
+
+
+def test_a_type_alone_is_not_compiled_and_whatever_else_is_taken_is():
+    assert imported("sampling.in_bulk.attempts") == {
+        "compiled", "sampling.in_bulk.elementary", "sampling.in_bulk.strips",
+    }  # fmt: skip
 
 
 def test_the_digest_holds_kernels_and_what_they_import_and_nothing_else():

@@ -9,6 +9,7 @@ w; ln σ²): Σ = LLᵀ, L = C·diag(l). Small loops rather than LAPACK: they co
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from discreet.compiled import kernel
 from discreet.families.family import Floats
 
 Layout = tuple[int, int, int]
-Prior = tuple[Floats, float, float, Floats, Floats, Floats, float, float]
+Prior: TypeAlias = tuple[Floats, float, float, Floats, Floats, Floats, float, float]
 
 
 @kernel

@@ -10,6 +10,7 @@ records, φ given the records crawls, and this one does not), and n by births an
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from discreet.posteriors.normal.algebra_kernel import (
     log_prior,
 )
 
-Seen = tuple[Floats, float, float, float, Floats, float, float]
+Seen: TypeAlias = tuple[Floats, float, float, float, Floats, float, float]
 
 
 TARGET = 0.3  # acceptance that the non-centred move adapts to

@@ -9,6 +9,7 @@ the entries of B, the logarithms of its diagonal.
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from discreet.families.family import Floats
 from discreet.posteriors.normal.algebra_kernel import cholesky, forward
 from discreet.posteriors.normal.augment_kernel import FASTEST, TARGET, log_noise, stretch
 
-Prior = tuple[Floats, Floats, float, float, Floats, Floats, float, float]
-Seen = tuple[Floats, Floats, float, float, float, Floats, int]
+Prior: TypeAlias = tuple[Floats, Floats, float, float, Floats, Floats, float, float]
+Seen: TypeAlias = tuple[Floats, Floats, float, float, float, Floats, int]
 
 
 @kernel
