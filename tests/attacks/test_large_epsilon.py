@@ -39,7 +39,10 @@ def test_intervals_tend_to_those_without_privacy(model):
     bends = model.loss.bend(private.rows @ fit.estimate, private.answers)
     precision = (private.rows * bends[:, None]).T @ private.rows + float(model.strength) * np.eye(3)
     without = np.sqrt(np.diag(np.linalg.inv(precision)))
-    np.testing.assert_allclose(np.sqrt(reading(fit).variance()), without, rtol=0.02)
+    read = reading(fit)
+    np.testing.assert_allclose(np.sqrt(np.diag(read.covariance)), without, rtol=0.02)
+    in_columns = without * [1, 1, float(model.constant)]  # the intercept's column is the constant
+    np.testing.assert_allclose(np.sqrt(read.variance()), in_columns, rtol=0.02)
 
 
 def test_noise_that_matters_still_widens_them():

@@ -317,4 +317,7 @@ def test_chains_that_are_too_short_say_so_wherever_cautions_are_shown(law):
     class Release:
         posterior = found
 
+        def certificate(self):
+            return {"cautions": []}
+
     assert told(Release()) == list(found.cautions)

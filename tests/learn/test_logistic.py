@@ -78,7 +78,8 @@ def test_scikit_learns_own_checks(estimator, check):
         ({"classes": None}, "classes must be declared.*public knowledge"),
         ({"classes": [1]}, "at least two labels"),
         ({"classes": [1, 1]}, "each once"),
-        ({"epsilon": None}, "say what to promise.*got neither"),
+        ({"epsilon": None}, "say what to promise.*got delta without epsilon"),
+        ({"epsilon": None, "delta": None}, "say what to promise.*got neither"),
         ({"target": dc.ApproxDP(1, 1e-5)}, "got both"),
         (
             {"epsilon": None, "delta": None, "target": dc.ApproxDP(1, 1e-5), "relation": "add_remove"},
@@ -193,7 +194,9 @@ def test_the_promise_meets_the_target_for_every_mechanism_and_relation(mechanism
     options = {"most": 600} if draws and relation == "add_remove" else None
     ask = {"mechanism": mechanism, "epsilon": epsilon, "radius": 3, "options": options}
     fitted = estimator(relation=relation, **ask).fit(x, y)
-    target = dc.ApproxDP(epsilon, DELTA, relation=dc.Relation(relation))
+    target = dc.ApproxDP(
+        epsilon, Fraction(str(DELTA)), relation=dc.Relation(relation)
+    )  # the decimal, exactly
     assert fitted.guarantee_ <= target
     assert fitted.target_ == target
     assert fitted.seeded_

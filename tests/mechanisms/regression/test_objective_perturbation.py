@@ -389,10 +389,10 @@ def test_almost_no_records_say_almost_nothing():
     for seed in range(8):
         fit = mechanism.release(imagined(model, 1), SeededSource(seed))
         read, told = reading(fit), reading(replace(fit, n=None), "predictive")
-        assert np.abs(read.mean()).max() < 0.1 * deviation
-        assert np.abs(np.sqrt(read.variance()) / deviation - 1).max() < 0.05
+        assert np.abs(read.encoded_mean()).max() < 0.1 * deviation
+        assert np.abs(np.sqrt(np.diag(read.covariance)) / deviation - 1).max() < 0.05
         assert np.abs(read.probability(np.eye(3)) - 0.5).max() < 0.02
-        assert np.linalg.norm(told.mean()) > 10 * np.linalg.norm(read.predictor.mean())
+        assert np.linalg.norm(told.encoded_mean()) > 10 * np.linalg.norm(read.predictor.encoded_mean())
 
 
 def test_a_hessian_of_noise_alone_leaves_the_prior():
