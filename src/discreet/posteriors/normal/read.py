@@ -18,7 +18,16 @@ from discreet.families.family import Family, Floats
 from discreet.families.laws.matrices import pack, unpack
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
-from discreet.posteriors.noise_law import FEWEST, MIXED, TAIL, beyond_bounds, cautions, judged, matters
+from discreet.posteriors.noise_law import (
+    FEWEST,
+    MIXED,
+    TAIL,
+    beyond_bounds,
+    cautions,
+    judged,
+    matters,
+    unexplained,
+)
 from discreet.posteriors.normal.chains import ChainLengths, augmented, collect, limiting
 from discreet.posteriors.normal.latent_model import (
     NO_REGRESSION,
@@ -66,10 +75,30 @@ def read_unclipped(
     covariance = model.size**2 * root @ np.swapaxes(root, -1, -2)
     theta = np.concatenate([location, pack(covariance)], axis=-1)
     share = beyond(family, mean, covariance / model.size**2)
-    more = (beyond_bounds(share),) if matters(share, float(np.mean(found.n))) else ()
+    more = (
+        None if unexplained(found.apart) else unexplained(astray(found, mean, root)),
+        beyond_bounds(share) if matters(share, float(np.mean(found.n))) else None,
+    )
     how = found.diagnostics(fitted(found))
     said = cautions(how, apart=found.apart, finite=bool(np.isfinite(theta).all()), more=more)
     return SampledPosterior(family, theta, found.size, how, said), share
+
+
+def astray(found: MomentDraws, mean: Floats, root: Floats) -> float:
+    """How far θ is from the moments drawn with it: far where the prior overrules what noise explains.
+
+    Given θ, n·|Σ^(−1/2)(x̄ − μ)|² is χ² of p degrees, and the trace of the scatter one of (n−1)p.
+    """
+    if not np.isfinite(np.linalg.slogdet(root)[1]).all():
+        return 0.0  # beyond doubles, which has a caution of its own
+    n, p = found.n, mean.shape[-1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = found.T[..., 1:, 0] / np.sqrt(n)[..., None]
+        shift = np.sum(np.linalg.solve(root, (centre - mean)[..., None]) ** 2, axis=(-2, -1))
+        scatter = np.sum(np.linalg.solve(root, found.T[..., 1:, 1:]) ** 2, axis=(-2, -1))
+        degrees = np.maximum(n - 1, 1.0) * p
+        each = (n * shift - p) / np.sqrt(2 * p), (scatter - degrees) / np.sqrt(2 * degrees)
+    return float(np.nan_to_num(max(np.mean(each[0]), abs(np.mean(each[1])))))
 
 
 # ── the families ──
