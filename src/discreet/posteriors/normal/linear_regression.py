@@ -31,6 +31,7 @@ WEIGHTED = (
     "too much noise for weighted draws: leave law out, or take law='normal' (quick) or law='moments' (chains)"
 )
 MANY = 3  # weights that chains manage in seconds
+MOST = 5  # and within a minute
 
 
 @final
@@ -105,8 +106,8 @@ def read_encoded(
     not model; `moments` is the same law by chains. `limit` and `records` model them, and take x for normal.
     `normal` needs neither chain nor design and is quick: the default for columns by name and above MANY
     weights, where chains take long. It takes any noise for normal and, where XᵀX is a variance, projects it
-    to a semidefinite matrix; it also steps in where the default's chains have not met. No more rows than
-    weights are read as `records`.
+    to a semidefinite matrix. It and, up to MOST weights, `moments` step in where the other has not met.
+    No more rows than weights are read as `records`.
     """
     observed = Observed.of(release, prior)
     bits = source or public_source(release, prior)
@@ -118,7 +119,12 @@ def read_encoded(
         raise ValueError(WEIGHTED)
     many = prior.dimension > MANY or prior.named is not None
     if law == "normal" or (law is None and many and design is None and plan is None):
-        return read_normal(prior, observed, bits)
+        found = read_normal(prior, observed, bits)
+        hard = prior.dimension > MOST or observed.about <= prior.dimension
+        if law or hard or found.diagnostics.r_hat <= MIXED:
+            return found
+        other = read_moments(prior, observed, Design(), bits)
+        return other if other.diagnostics.r_hat <= MIXED else found
     if law == "moments" or (law is None and observed.about > prior.dimension):
         found = read_moments(prior, observed, design or Design(), bits, plan=plan)
         if law or design or plan or found.diagnostics.r_hat <= MIXED:
