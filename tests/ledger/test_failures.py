@@ -238,7 +238,7 @@ def test_a_ledger_of_another_version_is_refused_clearly(place, opened, by_hand):
             Ledger.open(place, budget)
     with pytest.raises(LedgerError, match="format 7"):
         ledger.charge(SMALL)  # also when it changes under an open ledger
-    by_hand(place, "UPDATE discreet_ledger SET version = 2")
+    by_hand(place, "UPDATE discreet_ledger SET version = 3")
     assert ledger.spent().sums == (0,)
 
 
