@@ -8,8 +8,11 @@ from discreet.cli.printed.errors import reworded
 from discreet.cli.printed.release import cautions, read_as
 
 
-def _release(reading="noise_aware", modes=(), **said):
-    return Posterior(reading=reading, posterior=Posterior(modes=modes, **said))
+def _release(reading="noise_aware", modes=(), promised=(), **said):
+    certificate = {"cautions": list(promised)}
+    return Posterior(
+        reading=reading, posterior=Posterior(modes=modes, **said), certificate=lambda: certificate
+    )
 
 
 @pytest.mark.parametrize(
@@ -28,7 +31,8 @@ def test_the_reading_is_named():
 
 def test_cautions_are_repeated():
     assert cautions(_release(cautions=())) == []
-    assert cautions(_release(cautions=("too narrow", "empty cells"))) == ["too narrow", "empty cells"]
+    both = _release(cautions=("too narrow", "empty cells"), promised=("δ ≥ 1/n",))
+    assert cautions(both) == ["δ ≥ 1/n", "too narrow", "empty cells"]  # of the promise, then of the reading
 
 
 def test_a_table_is_named_as_on_the_command_line():
