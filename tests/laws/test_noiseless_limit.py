@@ -33,6 +33,18 @@ CHAINS = {"normal_inverse_gamma", "normal_inverse_wishart", "bayesian_linear_reg
 PLAN = ChainLengths(chains=4, draws=1000, thin=10, burn=4000)
 
 
+RELATIONS = (dc.SUBSTITUTE, dc.ADD_REMOVE)
+SETTINGS = [  # every relation with every trial; where chains take seconds, every one of both once
+    pytest.param(
+        name, relation, trial, id=f"{name}-{relation}-{trial}", marks=[pytest.mark.slow] * (name in CHAINS)
+    )
+    for name in FAMILIES
+    for at, relation in enumerate(RELATIONS)
+    for trial in TRIALS
+    if name not in CHAINS or trial == at
+]
+
+
 def stretched(prior, rng):
     """The example's prior, all that may be scaled made up to three times as large."""
     factor = {key: float(rng.uniform(1, 3)) for key in prior}
@@ -185,7 +197,7 @@ def ledgers(tmp_path_factory):
     home = tmp_path_factory.mktemp("limit")
     made = {
         relation: dc.Ledger.open(home / f"{relation}.db", budget=dc.PureDP(1e12, relation=relation))
-        for relation in (dc.SUBSTITUTE, dc.ADD_REMOVE)
+        for relation in RELATIONS
     }
     made["approximate"] = dc.Ledger.open(home / "regression.db", budget=dc.ApproxDP(1e12, 0.5))
     yield made
@@ -220,9 +232,7 @@ def close(name):
     return (0.2, 0.15) if name in CHAINS else (0.05, 0.05)
 
 
-@pytest.mark.parametrize("trial", TRIALS)
-@pytest.mark.parametrize("relation", [dc.SUBSTITUTE, dc.ADD_REMOVE], ids=str)
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(("name", "relation", "trial"), SETTINGS)
 def test_a_family_is_read_as_its_conjugate_posterior(name, relation, trial, ledgers):
     model, table, records = case(name, trial)
     release = released(model, table, ledgers, relation=relation)

@@ -39,6 +39,7 @@ def test_epsilon_of_a_draw_at_delta():
         assert (predict(drawn, truth=0.3).honest_width <= 0.12) == holds
 
 
+@pytest.mark.slow
 def test_epsilon_falls_with_the_width_and_with_n():
     by_width = [epsilon_for(MODEL, 300, w, truth=0.3) for w in (0.1, 0.13, 0.2)]
     assert by_width == sorted(set(by_width), reverse=True)
@@ -46,6 +47,7 @@ def test_epsilon_falls_with_the_width_and_with_n():
     assert by_n == sorted(set(by_n), reverse=True)
 
 
+@pytest.mark.slow
 def test_epsilon_with_n_private():
     """A data set is released and read for each simulation; the same 16 of them are asked at every ε."""
     public = epsilon_for(MODEL, 300, 0.13, simulations=16)
