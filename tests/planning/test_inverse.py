@@ -10,7 +10,7 @@ from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_mean import NormalMean
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior
 from discreet.mechanisms.posterior.direct import DirectPosterior
-from discreet.mechanisms.public_data import even_batch, public_records_needed
+from discreet.mechanisms.public_data import public_records_needed
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning import epsilon_for, n_for, plan, predict, public_records_for
 from discreet.privacy.guarantee import ADD_REMOVE, NotProved, Unreachable
@@ -99,17 +99,18 @@ def test_public_records_are_those_of_the_direct_draw():
 
 
 def test_public_records_for_a_width():
-    target, n = ApproxDP(0.5, 1e-6), 1000
-    found = public_records_for(MODEL, n, target, width=0.055)
-    statistic, size = even_batch(MODEL)
-    for records, holds in ((found, True), (found - 2 * size, False)):
+    """Some that resemble the data lower the noise of a draw; many more outweigh the data."""
+    target, n, (ones, size) = ApproxDP(0.5, 1e-6), 1000, ([1], 3)
+    ask = {"mechanism": "diffused", "batch": (ones, size), "truth": 0.3}
+    found = public_records_for(MODEL, n, target, width=0.09, **ask)
+    assert found > size
+    for records, holds in ((found, True), (found - size, False)):
         copies = records // size
-        prior = MODEL.update(copies * statistic, copies * size)
-        try:
-            drawn = DirectPosterior.calibrate(prior, n=n, target=target)
-            assert (predict(drawn).honest_width <= 0.055) == holds
-        except Unreachable:
-            assert not holds
+        prior = MODEL.update([copies], copies * size)
+        drawn = DiffusedPosterior.calibrate(prior, n=n, target=target)
+        assert (predict(drawn, truth=0.3).honest_width <= 0.09) == holds
+    with pytest.raises(Unreachable, match="outweigh the private data"):
+        public_records_for(MODEL, n, target, width=0.06, **ask)
 
 
 def test_public_records_that_none_make_enough():
