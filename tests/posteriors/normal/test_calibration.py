@@ -31,6 +31,8 @@ def draws_of(family, rng, size=100):
 def ranks_and_coverage(model, simulate, release_of, *, n, scale, replicates, seed, private=False, **options):
     rng = np.random.default_rng(seed)
     ranks, covered, naive = [], [], []
+    if not model.name.endswith("regression"):
+        options["clips"] = True  # what is simulated goes beyond the bounds
     for _ in range(replicates):
         size = int(rng.integers(n // 2, 3 * n // 2)) if private else n
         theta, records = simulate(model, size, rng)
