@@ -217,9 +217,14 @@ def epsilon_for(
             f"{name} does not reach a {coverage:.0%} interval of width {wanted.width:g} with n = {n} "
             f"even at ε = {MOST_EPSILON:g}; ask for a wider one, more records or another mechanism"
         )
-    if gap(LEAST_EPSILON) <= 0:
+    # from above: wide noise takes longest to read
+    ends = bracket(
+        lambda e: gap(e) > 0, MOST_EPSILON, MOST_EPSILON / 4, lambda e: e / 4, lambda e: e <= LEAST_EPSILON
+    )
+    if ends is None:
         return LEAST_EPSILON
-    return crossing(gap, LEAST_EPSILON, MOST_EPSILON, FINENESS if _by_formula(model) else COARSE)
+    held, failed = ends
+    return crossing(gap, failed, held, FINENESS if _by_formula(model) else COARSE)
 
 
 def crossing(gap: Callable[[float], float], failed: float, held: float, fineness: float) -> float:
