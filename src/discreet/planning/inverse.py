@@ -35,7 +35,8 @@ from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation, Unreacha
 from discreet.privacy.kinds import ApproxDP, PureDP
 
 LEAST_EPSILON, MOST_EPSILON = 2.0**-20, 2.0**6
-MOST_RECORDS, MOST_SIMULATED = 2**40, 2**20  # by formula, and where records are simulated one by one
+MOST_RECORDS = 2**40  # public ones, which are only counted
+MOST_READ, MOST_SIMULATED = 2**24, 2**20  # where doubles still resolve a sum's law, and one by one
 FINENESS, COARSE = 1.002, 1.01  # answers are within 0.2 %, of simulated models 1 %, on the side that holds
 FAR = 50.0  # a gap beyond all widths
 WORSE = 3  # steps of public records that made the interval wider, after which more of them are not tried
@@ -265,7 +266,7 @@ def n_for(
         rows_per_unit,
         options,
     )
-    most, fineness = (MOST_RECORDS, FINENESS) if _by_formula(model) else (MOST_SIMULATED, COARSE)
+    most, fineness = (MOST_READ, FINENESS) if _by_formula(model) else (MOST_SIMULATED, COARSE)
 
     def calibrate(n: int) -> Mechanism:
         return wanted.calibrated(model, n, target)
