@@ -85,10 +85,10 @@ def test_a_plan_can_be_asked_for_it_and_falls_back_aloud():
     assert {row.reading for row in rows} == {"noise_aware"}
     assert all(0.88 <= row.coverage <= 0.92 for row in rows)
     assert "—" in made.table()
-    die = NoisyStatistics.calibrate(DirichletCategorical([1, 1, 1]), n=100, target=PureDP(1))
+    die = NoisyStatistics.calibrate(DirichletCategorical([1, 1, 1]), n=100, target=PureDP(0.1))
     aware, naive = (predict(die, reading=name, simulations=16) for name in ("noise_aware", "naive"))
     assert (aware.reading, naive.reading) == ("noise_aware", "naive")
-    assert aware.coverage > naive.coverage
+    assert aware.coverage > naive.coverage + 0.1  # wide noise: at 16 data sets the gap is beyond chance
     assert aware.width > naive.width
     with pytest.raises(ValueError, match="naive"):
         predict(die, reading="wishful")
