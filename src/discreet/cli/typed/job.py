@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from discreet.catalogue import FAMILY, REGRESSION, ROWS, names
 from discreet.cli.typed.arguments import assignments, derivations, names_own_columns, number, one_of
-from discreet.models.model import Model as AnyModel
 
 if TYPE_CHECKING:
     from ibis.expr import types as ir
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.families.family import Family
     from discreet.models.count_model import CountModel
     from discreet.models.generalized_linear import GeneralizedLinear
+    from discreet.models.model import Model as AnyModel
     from discreet.tables.schema import Schema
 
 
