@@ -12,9 +12,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from discreet.cli.printed.saving import spoken
 from discreet.cli.printed.show import complain, dump
@@ -24,6 +22,8 @@ from discreet.cli.typed import arguments as o
 from discreet.shown import address, cell
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from discreet.encoding.encoder import Encoder
     from discreet.models.model import Model
     from discreet.posteriors.posterior import Posterior
@@ -57,6 +57,8 @@ def predict(
       discreet predict income new.parquet --out predicted.csv --proba
       discreet predict network new.csv --target smoker --given ward,age_band
     """
+    import numpy as np  # noqa: PLC0415 - loaded on use, not for --help
+
     from discreet.place import new_file  # noqa: PLC0415 - loaded on use, not for --help
 
     if not rows.is_file():
@@ -101,6 +103,8 @@ def answered(
     posterior: Posterior, rows: Rows, asked: dict[str, Any], *, proba: bool
 ) -> dict[str, NDArray[Any]]:
     """Return the predicted label of each row and, if asked for, the probability of each."""
+    import numpy as np  # noqa: PLC0415 - loaded on use, not for --help
+
     found = {"predicted": posterior.predict(rows, **asked)}
     if proba:
         shares = posterior.predict_proba(rows, **asked)
@@ -125,6 +129,8 @@ def rows_of(path: Path, encoder: Encoder) -> Rows:
 
 def write(columns: Rows, place: Path | None) -> None:
     """Write a CSV file; texts that a spreadsheet would run are made safe."""
+    import numpy as np  # noqa: PLC0415 - loaded on use, not for --help
+
     size = len(next(iter(columns.values()), ()))
     opened = nullcontext(sys.stdout) if place is None else place.open("w", newline="", encoding="utf-8")
     with opened as stream:
