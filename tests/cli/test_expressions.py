@@ -11,6 +11,7 @@ import discreet as dc
 from discreet.cli.fit import opened_table
 from discreet.cli.typed.job import Job, schema_of
 from discreet.tables.derived.columns import Expression, col, constant
+from discreet.tables.derived.joint import Joint
 from discreet.tables.derived.parsed import MOST_LEVELS, parse
 
 from .conftest import CANARIES, FIT
@@ -42,6 +43,8 @@ READ = {
     "-age": -age,
     "(9 / 5) * age": 1.8 * age,
     "constant(1)": constant(1),
+    "joint(ward, smoker)": Joint(("ward", "smoker")),
+    'joint(col("two words"), ward, smoker)': Joint(("two words", "ward", "smoker")),
     'col("two words") >= 1': col("two words") >= 1,
     'col("class") == "x"': col("class") == "x",
     "  age >= 65  ": age >= 65,
@@ -126,6 +129,10 @@ REFUSED = {
     "age.cut([65, 18])": "rising order",
     "cut(age, [18])": "no operation on a row",
     "col(1) >= 2": "col takes a text",
+    "joint(ward)": "two or more different columns",
+    "joint(ward, ward)": "two or more different columns",
+    "joint(ward, age >= 65)": "two or more different columns",
+    "joint(ward, 3)": "two or more different columns",
     "constant('a')": "constant takes a number",
     "constant(age)": "constant takes a number",
     "3": "constant(3)",
@@ -298,6 +305,6 @@ def test_the_help_teaches_expressions_that_can_be_read(run):
     shown = run("fit", "--help").out
     lines = shown[shown.index("Expressions (") : shown.index("How many rows")].splitlines()[1:]
     first = [line.strip().split("  ")[0] for line in lines if line.strip()]
-    assert len(first) == 6
+    assert len(first) == 7
     for text in first:
         parse(text)

@@ -13,6 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.encoding.encoder import Encoder
+from discreet.tables.derived.joint import Joint
 from discreet.tables.engine import prepared
 from discreet.tables.rows import clean_rows
 from discreet.tables.schema import Binary
@@ -52,6 +53,7 @@ DERIVED = {
     "fahrenheit": 1.8 * dc.col("coarse") + 32,
     "late": dc.col("fahrenheit") > 32,
     "bad": dc.col("grade") != 5,
+    "cell": Joint(("ward", "smoker", "first")),
 }
 
 
@@ -245,6 +247,9 @@ def test_the_encoder_loads_no_engine_and_only_what_is_public_of_tables():
     inside = {name for name in loaded if name.startswith("discreet.tables.")}
     assert inside <= {
         "discreet.tables.schema",
-        *(f"discreet.tables.derived{x}" for x in ("", ".columns", ".demands", ".parsed")),
+        *(
+            f"discreet.tables.derived{x}"
+            for x in ("", ".columns", ".demands", ".joint", ".parsed", ".written")
+        ),
     }
     assert not loaded & {"ibis", "duckdb", "pandas", "pyarrow", "sqlalchemy", "discreet.ledger"}

@@ -102,6 +102,7 @@ def fit(
       smoker and not (age < 18 or visits > 3)                           & | ~ too, with brackets
       age.cut([18, 65])         three categories: below 18, 18 to 65, from 65
       1.8 * celsius + 32        one column and numbers; bounds follow from the schema
+      joint(ward, smoker)       the cells of a table of two or more columns, as one column
       col("any name")           a column whose name is no plain word
     How many rows a predicate keeps is private: --where needs --relation add_remove, and a budget with it.
 

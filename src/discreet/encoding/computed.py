@@ -21,6 +21,7 @@ from discreet.tables.derived.columns import (
     Expression,
     Not,
 )
+from discreet.tables.derived.joint import Joint, labels_of
 from discreet.tables.schema import Binary, Bounded, Categorical, Scalar, Schema
 
 Cells = Mapping[str, NDArray[Any]]  # clean values: truths, codes, numbers
@@ -80,6 +81,12 @@ def _computed_both(expression: Both, cells: Cells, schema: Schema) -> NDArray[An
 @computed.register
 def _computed_not(expression: Not, cells: Cells, schema: Schema) -> NDArray[Any]:
     return ~computed(expression.inner, cells, schema)
+
+
+@computed.register
+def _computed_joint(expression: Joint, cells: Cells, schema: Schema) -> NDArray[Any]:
+    shape = tuple(len(labels_of(schema[name], name)) for name in expression.columns)
+    return np.ravel_multi_index(tuple(cells[name].astype(np.int64) for name in expression.columns), shape)
 
 
 def _against(

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial, singledispatch
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from discreet.tables.derived.columns import Compare, Expression, col, constant
+from discreet.tables.derived.columns import Column, Compare, Expression, col, constant
+from discreet.tables.derived.joint import Joint
 from discreet.tables.schema import Scalar
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ LOGIC: dict[type[ast.operator | ast.boolop], Callable[[Any, Any], Any]] = {
     ast.Or: operator.or_,
 }
 KNOWN = (
-    "known: names, values, == != < <= > >= in, and or not, + - * /, .between .isin .cut, col(…), constant(…)"
+    "known: names, values, == != < <= > >= in, and or not, + - * /, .between .isin .cut, "
+    "col(…), constant(…), joint(…)"
 )
 
 
@@ -194,9 +196,19 @@ def _read_call(node: ast.Call, source: str) -> Expression:
         _refuse(node, source, "give the arguments by place, without names")
     if isinstance(node.func, ast.Attribute):
         return _method(node, node.func, source)
+    if isinstance(node.func, ast.Name) and node.func.id == "joint":
+        return _joint(node, source)
     if isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and len(node.args) == 1:
         return FUNCTIONS[node.func.id](_read(node.args[0], source), node, source)
     return _refuse(node, source, f"it is no operation on a row; {KNOWN}")
+
+
+def _joint(node: ast.Call, source: str) -> Expression:
+    read = [_read(argument, source) for argument in node.args]
+    names = tuple(part.name for part in read if isinstance(part, Column))
+    if len(set(names)) < max(2, len(read)):
+        _refuse(node, source, "joint takes two or more different columns, e.g. joint(ward, smoker)")
+    return Joint(names)
 
 
 def _method(node: ast.Call, called: ast.Attribute, source: str) -> Expression:
