@@ -9,19 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.privacy.words import upward
-from discreet.report.markup import (
-    Axis,
-    Html,
-    cut_to_room,
-    decimals,
-    element,
-    escaped,
-    pixels,
-    powers,
-    share_upward,
-    shown,
-    tick,
-)
+from discreet.report.drawn.svg import Axis, cut_to_room, pixels
+from discreet.report.markup import Html, element, escaped
+from discreet.report.numbers import decimals, powers, share_upward, shown, tick
 
 POSITIVE = st.floats(min_value=1e-300, max_value=1e300)
 

@@ -347,7 +347,7 @@ def test_the_report_imports_nothing_left_of_the_release():
                 "posteriors",
                 "catalogue",
             }, path.name
-        assert len(path.read_text().splitlines()) <= 360
+        assert len(path.read_text().splitlines()) <= 300
 
 
 # --- the same page, and the saved one ------------

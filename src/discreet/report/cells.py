@@ -20,22 +20,9 @@ from discreet.posteriors.read import OnlyDraws
 from discreet.posteriors.tables import ProbabilityTable, TablePosterior, split
 from discreet.release.release import Release
 from discreet.report.drawn.pictures import LEVEL, Shares, numbers, strips
-from discreet.report.markup import (
-    NONE,
-    Html,
-    cut_to_room,
-    decimals,
-    element,
-    joined,
-    line,
-    paragraphs,
-    pixels,
-    responsive,
-    shown,
-    table,
-    whole,
-    words,
-)
+from discreet.report.drawn.svg import cut_to_room, line, pixels, responsive, words
+from discreet.report.markup import Html, element, joined, paragraphs, table
+from discreet.report.numbers import NONE, decimals, shown, whole
 from discreet.report.subject import Subject, quoted
 
 MOST_TABLES = 24

@@ -14,7 +14,8 @@ from discreet.families.named_columns import references
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.posteriors.regression.coefficients import CoefficientDraws, Coefficients
 from discreet.report.drawn.pictures import bars, drawn_rows, forest
-from discreet.report.markup import Html, cautions, decimals, element, joined, paragraphs, shown, table, whole
+from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
+from discreet.report.numbers import decimals, shown, whole
 from discreet.report.subject import LEVEL, Group, Subject, Summary, quoted, released_draws
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.catalogue import row_of
 from discreet.release.certificate_text import losses
 from discreet.report import promises
-from discreet.report.markup import Html, certified, element, facts, joined, powers, share_upward, whole
+from discreet.report.markup import Html, element, facts, joined
+from discreet.report.numbers import certified, powers, share_upward, whole
 from discreet.report.promises import LedgerView
 
 if TYPE_CHECKING:

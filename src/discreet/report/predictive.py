@@ -14,23 +14,9 @@ from discreet.families.family import Floats
 from discreet.families.normal_mean import NormalMean
 from discreet.numerics.search import bisect, doubles
 from discreet.report.drawn.pictures import bars
-from discreet.report.markup import (
-    Axis,
-    Html,
-    area,
-    bottom_axis,
-    box,
-    curve,
-    element,
-    joined,
-    line,
-    paragraphs,
-    places_for,
-    responsive,
-    shown,
-    table,
-    tick_teller,
-)
+from discreet.report.drawn.svg import Axis, area, bottom_axis, box, curve, line, responsive, tick_teller
+from discreet.report.markup import Html, element, joined, paragraphs, table
+from discreet.report.numbers import places_for, shown
 from discreet.report.subject import LEVEL, Group, Subject, quoted, shown_first
 
 if TYPE_CHECKING:

@@ -11,22 +11,10 @@ from discreet.privacy.json import from_json
 from discreet.privacy.words import in_words, knob
 from discreet.release.certificate_text import attack_words, losses
 from discreet.report.drawn.curve import privacy_curve
+from discreet.report.drawn.svg import box, responsive
 from discreet.report.drawn.trade_off import trade_off_curve
-from discreet.report.markup import (
-    Html,
-    box,
-    cautions,
-    certified,
-    element,
-    facts,
-    joined,
-    listed,
-    paragraphs,
-    powers,
-    responsive,
-    share_upward,
-    table,
-)
+from discreet.report.markup import Html, cautions, element, facts, joined, listed, paragraphs, table
+from discreet.report.numbers import certified, powers, share_upward
 
 if TYPE_CHECKING:
     from discreet.release.release import Release

@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.privacy.words import upward
-from discreet.report.markup import (
+from discreet.report.drawn.svg import (
     Axis,
-    Html,
     area,
     bottom_axis,
     curve,
     dot,
-    joined,
     legend,
     line,
-    powers,
     responsive,
     tick_teller,
     words,
 )
+from discreet.report.markup import Html, joined
+from discreet.report.numbers import powers
 
 if TYPE_CHECKING:
     from discreet.release.release import Release

@@ -9,27 +9,21 @@ from typing import final
 import numpy as np
 
 from discreet.families.family import Floats
-from discreet.report.markup import (
+from discreet.report.drawn.svg import (
     Axis,
-    Html,
     bottom_axis,
     box,
     cut_to_room,
-    decimals,
     diamond,
-    element,
-    joined,
     legend,
     line,
     pixels,
-    places_for,
     responsive,
-    shown,
-    table,
     tick_teller,
-    whole,
     words,
 )
+from discreet.report.markup import Html, element, joined, table
+from discreet.report.numbers import decimals, places_for, shown, whole
 from discreet.report.subject import Group, Summary, quoted, shown_first
 
 MOST_ROWS = 12

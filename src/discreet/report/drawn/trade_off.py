@@ -9,18 +9,8 @@ import numpy as np
 from discreet.privacy.trade_off import power_at_most
 from discreet.release.certificate import certified_points
 from discreet.release.certificate_text import share
-from discreet.report.markup import (
-    Axis,
-    Html,
-    area,
-    bottom_axis,
-    curve,
-    joined,
-    legend,
-    line,
-    responsive,
-    words,
-)
+from discreet.report.drawn.svg import Axis, area, bottom_axis, curve, legend, line, responsive, words
+from discreet.report.markup import Html, joined
 
 if TYPE_CHECKING:
     from discreet.release.release import Release
