@@ -65,6 +65,7 @@ LAYERS = {
     "posteriors": {"privacy", "sampling", "families", "models", "mechanisms", "shown", "encoding"},
     "report": {"privacy", "families", "models", "release", "posteriors"},
     "planning": {"privacy", "sampling", "families", "models", "mechanisms", "posteriors"},
+    "query": {"privacy", "sampling", "families", "models", "posteriors", "shown"},
 }
 # estimators take arrays instead of a table, and pay as privatise does
 LAYERS["learn"] = {*LAYERS["planning"], "ledger", "line", "privatise", "release", "report"}
@@ -77,7 +78,7 @@ LAYERS["cli"] = {
 EVERYWHERE = {"compiled", "lazy", "numerics", "catalogue", "shown"}
 # Left of the release: where private rows are read and budgets are spent.
 PRIVATE_SIDE = {"tables", "statistics", "ledger", "line", "privatise", "learn"}
-PUBLIC_SIDE = ["release", "posteriors", "report", "planning"]
+PUBLIC_SIDE = ["release", "posteriors", "report", "planning", "query"]
 # Third-party packages that a bare `import discreet` may load: none. Every public name loads on first use.
 BARE_IMPORT_MAY_LOAD: set[str] = set()
 # And what touching every public name may load at most.

@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.cli.command import app
 
 PROMISED = set((Path(__file__).parent / "reference" / "public_surface.txt").read_text().splitlines())
-PACKAGES = ("privacy", "mcmc", "learn", "planning", "report")
+PACKAGES = ("privacy", "mcmc", "learn", "planning", "query", "report")
 
 
 def options(command, path):

@@ -34,6 +34,7 @@ _HOME = {
     "posteriors.read": "OnlyDraws",
     "posteriors.tables": "Disagreement",
     "posteriors.posterior": "Posterior",
+    "query.text": "QueryError",
     "release.release": "Release",
     "line.tiers": "privatise_tiers",
     "line.local": "release_observations",
@@ -72,6 +73,7 @@ _PACKAGES = {
         "planning",
         "posteriors",
         "privacy",
+        "query",
         "report",
         "sampling",
     ]

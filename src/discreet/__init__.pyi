@@ -9,6 +9,7 @@ from discreet import mechanisms as mechanisms
 from discreet import planning as planning
 from discreet import posteriors as posteriors
 from discreet import privacy as privacy
+from discreet import query as query
 from discreet import report as report
 from discreet import sampling as sampling
 from discreet.encoding.encoder import EncodedRows as EncodedRows
@@ -111,6 +112,7 @@ from discreet.privacy.kinds import RenyiDP as RenyiDP
 from discreet.privacy.kinds import ZeroCDP as ZeroCDP
 from discreet.privacy.profile_graph import ProfileGraph as ProfileGraph
 from discreet.privatise import privatise as privatise
+from discreet.query.text import QueryError as QueryError
 from discreet.release.certificate import certificate_text as certificate_text
 from discreet.release.folder import BrokenRelease as BrokenRelease
 from discreet.release.receipt import LedgerError as LedgerError
