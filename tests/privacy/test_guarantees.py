@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, MixedRelations, NotProved
-from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, BoundedRange, GaussianDP, MixedRange, PureDP, RenyiDP, ZeroCDP
 
 KINDS = [
     PureDP(0.7),
@@ -257,6 +257,23 @@ def test_pure_gaussian_bound_holds_along_the_profile(eps):
     mu = PureDP(eps).gdp_bound
     for share in (0, 0.3, 0.7, 0.99):
         assert PureDP(eps).delta(share * eps) <= GaussianDP(mu).delta(share * eps) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("kind", [BoundedRange, MixedRange])
+@pytest.mark.parametrize("eps", [0.01, 0.5, 2, 7, 60])
+def test_the_gaussian_bound_of_a_range_is_that_of_its_worst_place_and_least(kind, eps):
+    """Against the corner of every two-point pair whose losses are t and t − ε, t swept."""
+    with mp.workdps(60):
+
+        def least(t):
+            q = (1 - mp.exp(t - eps)) / (mp.exp(t) - mp.exp(t - eps))
+            normal = lambda x: mp.sqrt(2) * mp.erfinv(2 * x - 1)  # noqa: E731
+            return normal(mp.exp(t) * q) - normal(q)
+
+        needed = [least(mp.mpf(eps) * k / 64) for k in range(1, 64)]
+        mu = kind(eps).gdp_bound
+        assert all(mu >= each for each in needed)
+        assert mu == pytest.approx(float(max(needed)), rel=1e-14)  # reached at t = ε/2: none less holds
 
 
 # ── groups and relations ──
