@@ -74,8 +74,8 @@ def test_it_is_drawn_and_nothing_in_it_is_markup_of_others(used, tmp_path):
     ("about", "said"),
     [
         ({"who": "me"}, "about says data, fingerprint"),
-        ({"actor": "a" * 201}, "a name of an actor is 1 to 200"),
-        ({"data": "a\nb"}, "printable"),
+        ({"actor": "a" * 201}, "a name of an actor is at most 200"),
+        ({"data": "a\nb"}, "can be shown"),
     ],
 )
 def test_what_is_said_is_short_and_known(place, opened, about, said):

@@ -54,7 +54,7 @@ from discreet.release.receipt import (
     refuse_forged,
     written,
 )
-from discreet.shown import address
+from discreet.shown import address, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -301,18 +301,18 @@ class Ledger:
         """List everything that ever happened, or what touched one scope, oldest first."""
         with self._store.reading() as connection:
             entries = tuple(rows(connection))
-        return entries if scope is None else tuple(e for e in entries if scope in e.content["scopes"])
+            return entries if scope is None else tuple(e for e in entries if scope in e.content["scopes"])
 
     def verify(self, *claims: Receipt | Claim) -> Head:
         """Prove that the chain is whole, that it ends where it should, and that sums and releases agree.
 
         Receipts must be the ledger's in every field, and releases in every byte, too.
         """
+        held = [(claim if isinstance(claim, Receipt) else claim.receipt, claim) for claim in claims]
         with self._store.reading() as connection:
             states = scope_states(connection)
             head = checked(rows(connection), head_of(connection), states, all_kept(connection))
-            for claim in claims:
-                receipt = claim if isinstance(claim, Receipt) else claim.receipt
+            for receipt, claim in held:
                 refuse_forged(receipt, receipt_of(connection, receipt.id))
                 if not isinstance(claim, Receipt):
                     refuse_changed(claim, stored_releases(connection, receipt.id))
@@ -325,7 +325,7 @@ class Ledger:
             raise LedgerError(f"a ledger is exported as .json or .csv, got the name {target.name!r}")
         with self._store.reading() as connection:
             entries, head, states = tuple(rows(connection)), head_of(connection), scope_states(connection)
-        text = as_csv(entries) if target.suffix == ".csv" else as_json(entries, head, states)
+            text = as_csv(entries) if target.suffix == ".csv" else as_json(entries, head, states)
         return _fresh_file(target, text)
 
     # ── scopes ──────────────────────────────────────────────────────────────────────────────────────
@@ -422,7 +422,15 @@ def _named(what: str, name: str) -> str:
     return name
 
 
-ABOUT = ("data", "fingerprint", "columns", "model", "mechanism", "actor")
+ABOUT = {
+    "data": "data set's label",
+    "fingerprint": "fingerprint",
+    "columns": "column's name",
+    "model": "model's name",
+    "mechanism": "mechanism's name",
+    "actor": "name of an actor",
+}
+ASKED = ("data", "columns", "model", "mechanism")  # what makes two charges with one id the same question
 
 
 def described(about: Mapping[str, Any]) -> dict[str, Any]:
@@ -433,8 +441,14 @@ def described(about: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: about[name] for name in ABOUT if about.get(name)}
     for name, value in kept.items():
         for word in value if name == "columns" else [value]:
-            _named({"data": "data set's label", "actor": "name of an actor"}.get(name, name), word)
+            _shown(ABOUT[name], word)
     return {**kept, "columns": list(kept["columns"])} if "columns" in kept else kept
+
+
+def _shown(what: str, word: str) -> None:
+    """Refuse what cannot be shown as it stands; blanks of any kind, as in the names of files, can."""
+    if not isinstance(word, str) or len(word) > LONGEST_NAME or visible(word) != word:
+        raise LedgerError(f"a {what} is at most {LONGEST_NAME} characters that can be shown, got {word!r}")
 
 
 def _replayed(book: Transaction, first: Entry, bill: Bill, scopes: list[str]) -> Receipt:
@@ -445,9 +459,29 @@ def _replayed(book: Transaction, first: Entry, bill: Bill, scopes: list[str]) ->
             f"charge id {first.id!r} already paid for {promise_words(content['guarantee'])} in "
             f"{', '.join(content['scopes'])}; choose another id for another release"
         )
+    _refuse_another(first, bill)
     if book.find("refund", first.id):
         raise LedgerError(f"charge {first.id!r} was refunded; choose a new charge id")
     return Receipt.of(first, replay=True, computed=book.find("computed", first.id) is not None)
+
+
+def _refuse_another(first: Entry, bill: Bill) -> None:
+    """Refuse another question where both say what is asked of which data: the ledger would tell a falsehood.
+
+    Where the data lie may change, and who asks.
+    """
+    before, now = first.content.get("about", {}), bill.about
+    differ = [name for name in ASKED if name in before and name in now and before[name] != now[name]]
+    if differ:
+        said = ", ".join(f"{ABOUT[name]} {_word(before[name])}, not {_word(now[name])}" for name in differ)
+        raise LedgerError(
+            f"charge id {first.id!r} already paid for another question ({said}): ask that one again, or "
+            "choose another id and pay"
+        )
+
+
+def _word(said: str | list[str]) -> str:
+    return repr(said) if isinstance(said, str) else ", ".join(map(repr, said))
 
 
 def _open_charge(book: Transaction, receipt_id: str) -> Entry:

@@ -47,6 +47,7 @@ from discreet.release.receipt import (
     Receipt,
     State,
     added,
+    as_written,
     canonical,
     entry_after,
     exact,
@@ -139,10 +140,12 @@ class Transaction:
             raise LedgerError(
                 f"scope {scope.name!r} was taken out since it was opened; open the ledger again"
             )
-        terms = json.loads(row.terms)
-        if row.budget != scope.held or terms["rule"] not in {"", scope.rule}:
+        with as_written(f"scope {scope.name!r}"):
+            terms, sums = dict(json.loads(row.terms)), exact(json.loads(row.others))
+            settled = str(terms["rule"])
+        if row.budget != scope.held or settled not in {"", scope.rule}:
             raise StaleScopeError(scope.name)
-        before = exact(json.loads(row.others)) if terms["rule"] else [Fraction(0)] * scope.tariff.lanes
+        before = sums if settled else [Fraction(0)] * scope.tariff.lanes
         for place, price in enumerate(prices):
             after = added(before, price, sign)
             if scope.tariff.holds(after):
@@ -270,7 +273,9 @@ class Store:
                 upgrade(connection, row.version, sums, canonical(BEFORE_RULES))
             elif row.version != VERSION:
                 raise LedgerError(f"{self.name} became a ledger of format {row.version}; open it again")
-            yield Transaction(connection, Head(row.entries, row.head))
+            with as_written(self.name):
+                head = Head(int(row.entries), str(row.head))
+            yield Transaction(connection, head)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -278,7 +283,7 @@ class Store:
         if not self.exists:
             raise LedgerUnavailableError(f"{self.name} is not there: it was moved or removed; put it back")
         engine = self.engine().execution_options(reading=True)
-        with self._guarded("read the ledger"), engine.begin() as connection:
+        with as_written(self.name), self._guarded("read the ledger"), engine.begin() as connection:
             if self._file is None:
                 connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
             yield connection
@@ -354,11 +359,14 @@ def scope_rows(connection: Connection, name: str | None = None) -> list[ScopeRow
     columns = [c for c in SCOPES.columns if not (old and c.name == "terms")]
     query = select(*columns).order_by(SCOPES.c.name)
     found = connection.execute(query if name is None else query.where(SCOPES.c.name == name)).all()
-    return [_older_row(row) if old else _scope_row(row) for row in found]
+    with as_written("a scope"):
+        return [_older_row(row) if old else _scope_row(row) for row in found]
 
 
 def _scope_row(row: Row[Any]) -> ScopeRow:
-    terms, lanes = json.loads(row.terms), exact(json.loads(row.others))
+    terms, lanes = dict(json.loads(row.terms)), exact(json.loads(row.others))
+    if len(lanes) != _tariff(row, terms).lanes:
+        raise ValueError("a sum is missing")
     guarded = row.spent == math.ceil(lanes[_tariff(row, terms).guarded])
     return ScopeRow(row.name, row.budget, terms, lanes, row.capacity == FULL, guarded)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, final
@@ -24,6 +25,22 @@ class LedgerUnavailableError(LedgerError):
 
 class TamperedError(LedgerError):
     """The ledger is not what was written."""
+
+
+# What parsers and constructors raise of a text that no ledger wrote
+MALFORMED = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
+
+
+@contextmanager
+def as_written(what: str) -> Iterator[None]:
+    """Say of something stored that cannot be read that it was changed: every text in a ledger is our own."""
+    try:
+        yield
+    except MALFORMED as error:
+        raise TamperedError(
+            f"{what} holds what no ledger writes ({type(error).__name__}): it was changed by hand, or the "
+            "disk failed; put back a copy that verify calls whole"
+        ) from None
 
 
 def canonical(value: object) -> str:
@@ -75,8 +92,9 @@ class Entry:
 
     @property
     def content(self) -> dict[str, Any]:
-        loaded: dict[str, Any] = json.loads(self.body)
-        return loaded
+        with as_written(f"entry {self.position}"):
+            loaded: dict[str, Any] = dict(json.loads(self.body))
+            return {**loaded, "scopes": [str(name) for name in loaded["scopes"]]}
 
     def flat(self) -> dict[str, Any]:
         """Everything in one level, for exports."""
