@@ -69,6 +69,8 @@ LAYERS = {
 }
 # estimators take arrays instead of a table, and pay as privatise does
 LAYERS["learn"] = {*LAYERS["planning"], "ledger", "line", "privatise", "release", "report"}
+# private tables behind HTTP: the line and the readings, with the words of the command
+LAYERS["service"] = {*LAYERS, *("privatise", "place", "shown", "cli")}
 # and here all meet
 LAYERS["cli"] = {
     *LAYERS,

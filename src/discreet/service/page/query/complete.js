@@ -1,0 +1,90 @@
+/** A field for a query that completes names and functions: a combobox, by arrow keys, Enter, Tab and Escape. */
+import { element, freshId, visible } from "../base/elements.js";
+import { counted } from "../base/words.js";
+import { say } from "../base/announce.js";
+
+const WORD = /[\p{L}_][\p{L}\p{N}_.]*$/u;
+const SHOWN = 12;
+
+/** What could be meant by the letters before the caret: beginnings first, then what contains them. */
+export function matches(word, { names, functions }) {
+  const all = [...names.map((name) => ({ text: name, kind: "name", insert: name })),
+    ...functions.map((name) => ({ text: `${name}(…)`, kind: "function", insert: `${name}(` }))];
+  const low = word.toLocaleLowerCase();
+  const starts = all.filter(({ insert }) => insert.toLocaleLowerCase().startsWith(low));
+  const contains = all.filter((one) => !starts.includes(one) && one.insert.toLocaleLowerCase().includes(low));
+  return [...starts, ...contains].slice(0, SHOWN);
+}
+
+const nameOf = (one) => (typeof one === "string" ? one : one.name);
+
+/** { node, value, offer }: `offer({ names, functions })` sets what is completed. */
+export function queryField(label, { hint, onInput = () => {} } = {}) {
+  const [id, listId] = [freshId("query"), freshId("options")];
+  let known = { names: [], functions: [] };
+  let open = [];
+  let active = -1;
+  const input = element("input",
+    { id, type: "text", class: "code", role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false",
+    "aria-controls": listId,
+    "aria-describedby": `${id}-hint`, autocomplete: "off", autocapitalize: "off", spellcheck: "false",
+      required: true });
+  const list = element("ul",
+    { id: listId, class: "options", role: "listbox", "aria-label": "Names and functions", hidden: true });
+  const before = () => (WORD.exec(input.value.slice(0, input.selectionStart)) ?? [""])[0];
+
+  function mark(next) {
+    active = next;
+    [...list.children].forEach((item, at) => item.setAttribute("aria-selected", String(at === active)));
+    if (active < 0) return input.removeAttribute("aria-activedescendant");
+    list.children[active].scrollIntoView({ block: "nearest" });
+    return input.setAttribute("aria-activedescendant", list.children[active].id);
+  }
+  function close() {
+    list.hidden = true;
+    input.setAttribute("aria-expanded", "false");
+    open = [];
+    mark(-1);
+  }
+  function take(chosen) {
+    const caret = input.selectionStart;
+    const start = caret - before().length;
+    input.setRangeText(chosen.insert, start, caret, "end");
+    close();
+    onInput();
+    input.focus();
+  }
+  function show(all) {
+    const word = before();
+    open = word || all ? matches(word, known).filter(({ insert }) => insert !== word) : [];
+    if (!open.length) return close();
+    list.replaceChildren(...open.map((one) =>
+      element("li", { id: freshId("option"), role: "option", "aria-selected": "false",
+      on: { mousedown: (event) => { event.preventDefault(); take(one); } } },
+        element("bdi", { class: "code" }, one.text), element("span", { class: "hint" }, one.kind))));
+    list.hidden = false;
+    input.setAttribute("aria-expanded", "true");
+    mark(-1);
+    return say(counted(open.length, "suggestion"));
+  }
+  input.addEventListener("input", () => { show(false); onInput(); });
+  input.addEventListener("blur", close);
+  input.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && !open.length) show(true);
+    if (step && open.length) mark((active + step + open.length) % open.length);
+    else if (["Enter", "Tab"].includes(event.key) && active >= 0) take(open[active]);
+    else if (event.key === "Escape" && open.length) close();
+    else return;
+    event.preventDefault();
+  });
+  const node = element("div", { class: "field" }, element("label", { for: id }, label),
+    element("span", { class: "hint", id: `${id}-hint` }, hint), element("div", { class: "complete" }, input, list));
+  return {
+    node, input,
+    get value() { return input.value.trim(); },
+    set value(text) { input.value = visible(text); onInput(); },
+    offer: ({ names = [], functions = [] }) => { known = { names: names.map(nameOf),
+      functions: functions.map(nameOf) }; },
+  };
+}
