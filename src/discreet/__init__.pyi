@@ -106,6 +106,7 @@ from discreet.privacy.guarantee import Unreachable as Unreachable
 from discreet.privacy.kinds import ApproxDP as ApproxDP
 from discreet.privacy.kinds import BoundedRange as BoundedRange
 from discreet.privacy.kinds import GaussianDP as GaussianDP
+from discreet.privacy.kinds import MetricDP as MetricDP
 from discreet.privacy.kinds import MixedRange as MixedRange
 from discreet.privacy.kinds import PureDP as PureDP
 from discreet.privacy.kinds import RenyiDP as RenyiDP

@@ -24,7 +24,7 @@ from discreet.privacy.arithmetic.ball import Exact, round_down
 from discreet.privacy.arithmetic.curves import downward, lowered
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, NotProved, same_relation
 from discreet.privacy.json import from_json
-from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, MetricDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privacy.words import DOWN, in_words, number
 from discreet.release.receipt import WIDEST, added
 
@@ -120,6 +120,11 @@ def _generous_approx_dp(budget: ApproxDP) -> Guarantee:
 
 
 @generous.register
+def _generous_metric_dp(budget: MetricDP) -> Guarantee:
+    return MetricDP(_no_less(budget.loss), _no_less(budget.slack), relation=budget.relation)
+
+
+@generous.register
 def _generous_zero_cdp(budget: ZeroCDP) -> Guarantee:
     return ZeroCDP(_no_less(budget.rho), relation=budget.relation)
 
@@ -173,7 +178,8 @@ def fits_in_words(state: Spending) -> str:
 
 def _crumb(budget: Guarantee, found: Guarantee) -> bool:
     """Whether what is left is only what rounding left over, which is of no use to anybody."""
-    if isinstance(budget, ApproxDP | PureDP) and isinstance(found, ApproxDP | PureDP):
+    kinds = ApproxDP | PureDP | MetricDP
+    if isinstance(budget, kinds) and isinstance(found, kinds):
         return Fraction(found.loss) < CRUMB * Fraction(budget.loss)
     return False
 
@@ -307,6 +313,12 @@ def _rest(state: Spending) -> Fraction:
 def _largest_pure_dp(budget: PureDP, state: Spending) -> Guarantee | None:
     rest = _rest(state)
     return PureDP(rest, relation=budget.relation) if rest else None
+
+
+@largest.register
+def _largest_metric_dp(budget: MetricDP, state: Spending) -> Guarantee | None:
+    rest, slack = _rest(state), max(state.filter.slack - state.disclosed, Fraction(0))
+    return MetricDP(rest, slack, relation=budget.relation) if rest else None
 
 
 @largest.register

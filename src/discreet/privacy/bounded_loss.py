@@ -30,9 +30,9 @@ from discreet.privacy.guarantee import (
     Guarantee,
     NotProved,
     Relation,
-    checked_relation,
     group_size,
     nonnegative,
+    of_neighbours,
     positive,
     probability,
     renyi_order,
@@ -47,7 +47,7 @@ class OneLoss(Guarantee):
 
     def __init__(self, epsilon: Exact, *, relation: Relation = SUBSTITUTE) -> None:
         object.__setattr__(self, "loss", positive("epsilon", epsilon))
-        object.__setattr__(self, "relation", checked_relation(relation))
+        object.__setattr__(self, "relation", of_neighbours(relation))
 
     @abstractmethod
     def _delta(self, epsilon: Exact) -> arb:
@@ -125,7 +125,7 @@ class ApproxDP(Guarantee):
     def __init__(self, epsilon: Exact, delta: Exact, *, relation: Relation = SUBSTITUTE) -> None:
         object.__setattr__(self, "loss", positive("epsilon", epsilon))
         object.__setattr__(self, "slack", probability("delta", delta))
-        object.__setattr__(self, "relation", checked_relation(relation))
+        object.__setattr__(self, "relation", of_neighbours(relation))
 
     @property
     def pure_part(self) -> PureDP:

@@ -35,10 +35,10 @@ from discreet.privacy.guarantee import (
     Guarantee,
     NotProved,
     Relation,
-    checked_relation,
     exact,
     group_size,
     nonnegative,
+    of_neighbours,
     positive,
     probability,
     renyi_order,
@@ -149,7 +149,7 @@ class ZeroCDP(Guarantee):
 
     def __init__(self, rho: Exact, *, relation: Relation = SUBSTITUTE) -> None:
         object.__setattr__(self, "rho", positive("rho", rho))
-        object.__setattr__(self, "relation", checked_relation(relation))
+        object.__setattr__(self, "relation", of_neighbours(relation))
 
     def epsilon(self, delta: Exact) -> float:
         return renyi_epsilon(self.renyi, math.inf, probability("delta", delta))
@@ -191,7 +191,7 @@ class GaussianDP(Guarantee):
 
     def __init__(self, mu: Exact, *, relation: Relation = SUBSTITUTE) -> None:
         object.__setattr__(self, "mu_squared", exact("mu", Fraction(positive("mu", mu)) ** 2))
-        object.__setattr__(self, "relation", checked_relation(relation))
+        object.__setattr__(self, "relation", of_neighbours(relation))
 
     @classmethod
     def from_square(cls, mu_squared: Exact, *, relation: Relation = SUBSTITUTE) -> Self:

@@ -14,7 +14,8 @@ from typing import Self, final
 from discreet.privacy.arithmetic.ball import Exact
 
 # ── Neighbours: which pairs of data sets must look alike. Of one relation nothing follows for another.
-KINDS = ("substitute", "add_remove", "profile")
+KINDS = ("substitute", "add_remove", "profile", "metric")
+NAMED = ("profile", "metric")  # kinds of which there are many, each known by its digest
 LONGEST = 200  # characters of a description
 _held: dict[str, Relation] = {}  # the two relations that need no graph
 
@@ -26,23 +27,28 @@ class MixedRelations(ValueError):  # noqa: N818 - a fact about the promises, sai
 @final
 @dataclass(frozen=True, repr=False)
 class Relation:
-    """SUBSTITUTE, ADD_REMOVE, or the edges of one public graph of profiles, known by its digest.
+    """SUBSTITUTE, ADD_REMOVE, the edges of one graph of profiles, or one distance; these known by a digest.
 
     Two graphs are one relation if and only if their digests are equal; the description is for people. A
     profile relation without a digest comes from files that did not keep it: which graph it speaks of is not
-    known, so that it mixes with nothing, not even with itself. Of SUBSTITUTE and ADD_REMOVE there is one
+    known, so that it mixes with nothing, not even with itself. Of a distance every pair of data sets is
+    promised something, by MetricDP alone; see Metric.relation. Of SUBSTITUTE and ADD_REMOVE there is one
     object each, also after a copy or a pickle, so that `is` may be asked.
     """
 
     value: str  # one of KINDS
-    graph: str | None = None  # SHA-256 of the profiles and edges; see ProfileGraph.relation
+    graph: str | None = None  # SHA-256 of the profiles and edges, or of the distance
     about: str = field(default="", compare=False)
 
     def __new__(cls, value: str, graph: str | None = None, about: str = "") -> Self:
         if value not in KINDS:
             raise ValueError(f"neighbours are {', '.join(KINDS)}, got {value!r}")
-        if value != "profile" and (graph is not None or about):
+        if value not in NAMED and (graph is not None or about):
             raise ValueError(f"{value} speaks of no graph; a graph belongs to a profile relation")
+        if value == "metric" and graph is None:
+            raise ValueError(
+                "a distance is known by its digest: use Metric.relation, e.g. Hamming().relation"
+            )
         if graph is not None and not (isinstance(graph, str) and re.fullmatch("[0-9a-f]{64}", graph)):
             raise ValueError(
                 "a graph is known by its SHA-256, 64 hexadecimal digits: use ProfileGraph.relation"
@@ -62,37 +68,45 @@ class Relation:
     @property
     def name(self) -> str:
         """Name the neighbours for people: SUBSTITUTE, ADD_REMOVE, or the graph by its first digits."""
-        if self.value != "profile":
+        if self.value not in NAMED:
             return self.value.upper()
         if self.graph is None:
             return "PROFILE of an unknown graph"
+        if self.value == "metric":
+            return f"METRIC {self.about}" if self.about else f"METRIC {self.graph[:12]}"
         return f"PROFILE of graph {self.graph[:12]}" + (f" ({self.about})" if self.about else "")
 
     @property
     def replaces(self) -> bool:
-        """Whether one record is replaced (else added or removed); neighbours along a graph are refused."""
+        """Whether records are replaced (else added or removed), so that n is public; graphs are refused."""
         if self.value == "profile":
             raise ValueError(
                 f"records of a table are neighbours under SUBSTITUTE or ADD_REMOVE, got {self.name}; "
                 "profiles are for profile mechanisms and for `discreet local`"
             )
-        return self.value == "substitute"
+        return self.value != "add_remove"
 
     def to_json(self) -> str | dict[str, str]:
-        """Write a word or, of a graph, its digest and description; from_json gives an equal one back."""
-        return self.value if self.graph is None else {"graph": self.graph, "about": self.about}
+        """Write a word or a digest and its description; from_json gives an equal one back."""
+        key = "metric" if self.value == "metric" else "graph"
+        return self.value if self.graph is None else {key: self.graph, "about": self.about}
 
     @classmethod
     def from_json(cls, data: object) -> Relation:
         """Read what to_json wrote; the bare word "profile" is of an unknown graph."""
         if isinstance(data, str):
             return Relation(data)
-        if not isinstance(data, Mapping) or set(data) != {"graph", "about"} or data["graph"] is None:
-            raise ValueError(f'neighbours are {", ".join(KINDS)}, or {{"graph": SHA-256, "about": text}}')
-        return Relation("profile", data["graph"], data["about"])
+        keys = {"graph": "profile", "metric": "metric"}
+        key = next((key for key in keys if isinstance(data, Mapping) and set(data) == {key, "about"}), "")
+        if not isinstance(data, Mapping) or not key or data[key] is None:
+            raise ValueError(
+                f'neighbours are {", ".join(KINDS[:3])}, or {{"graph": SHA-256, "about": text}}, or '
+                '{"metric": SHA-256, "about": text}'
+            )
+        return Relation(keys[key], data[key], data["about"])
 
     def __repr__(self) -> str:
-        if self.value != "profile":
+        if self.value not in NAMED:
             return self.name
         return f"Relation({', '.join(map(repr, (self.value, self.graph, self.about)))})"
 
@@ -105,6 +119,16 @@ def checked_relation(relation: Relation) -> Relation:
     """Refuse a word where a relation is meant: it would pass for a relation that it is not."""
     if not isinstance(relation, Relation):
         raise TypeError(f"relation must be SUBSTITUTE, ADD_REMOVE or a graph's relation, got {relation!r}")
+    return relation
+
+
+def of_neighbours(relation: Relation) -> Relation:
+    """Refuse a distance where a promise speaks of neighbours: of other pairs it would say nothing."""
+    if checked_relation(relation).value == "metric":
+        raise MixedRelations(
+            f"this promise speaks of neighbours, and {relation.name} is a distance between any data sets: "
+            "promise MetricDP(ε, δ, metric), and use a mechanism that is proved for it (metric_sample)"
+        )
     return relation
 
 
@@ -133,6 +157,11 @@ def _way_out(given: set[Relation]) -> str:
             "call .as_substitute() on each ADD_REMOVE one: a substitution is one removal and one "
             "addition, so its .group(2) holds under SUBSTITUTE"
         )
+    if any(relation.value == "metric" for relation in given):
+        return (
+            "nothing about one distance follows for records or for another distance: use one metric for all "
+            "of them, or keep a scope and an account for each"
+        )
     return (
         "nothing about one graph follows for records or for another graph: use one graph for all of them, or "
         "keep a scope and an account for each"
@@ -155,7 +184,7 @@ class Guarantee(ABC):
     relation: Relation = field(default=SUBSTITUTE, kw_only=True)
 
     def __post_init__(self) -> None:
-        checked_relation(self.relation)
+        of_neighbours(self.relation)
 
     @abstractmethod
     def epsilon(self, delta: Exact) -> float:
@@ -271,7 +300,7 @@ class Guarantee(ABC):
 
 
 def _refuse_graph(relation: Relation) -> None:
-    if relation.value == "profile":
+    if relation.value in NAMED:
         raise NotProved(
             f"a promise about {relation.name} says nothing of a record replaced: only an ADD_REMOVE promise "
             "becomes one under SUBSTITUTE; for records use a mechanism of records"

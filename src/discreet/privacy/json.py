@@ -29,6 +29,7 @@ from discreet.privacy.kinds import (
     RenyiDP,
     ZeroCDP,
 )
+from discreet.privacy.metric_guarantee import MetricDP
 from discreet.privacy.worst_pairs.guarantee_of_pair import PrivacyProfile, RenyiCurve
 from discreet.privacy.worst_pairs.pairs import (
     BetaPairs,
@@ -63,6 +64,7 @@ _PROMISES = {
     "ZeroCDP": _plain(ZeroCDP, "rho"),
     "GaussianDP": _plain(GaussianDP.from_square, "mu_squared"),
     "RenyiDP": _plain(RenyiDP, "curve", "order_limit", "profile"),
+    "MetricDP": GuaranteeForm(MetricDP, {"epsilon": "loss", "delta": "slack"}),
     "Composition": _plain(Composition, "parts"),
     "Worst": _plain(Worst, "parts"),
 }

@@ -61,6 +61,7 @@ ABOUT = {
         "you have one profile and not its neighbour",
         "it came from one profile, not its neighbour",
     ),
+    "metric": ("the table is one of two at distance 1", "the table is one of two at distance 1"),
 }
 ROWS_ARE_NOT_PEOPLE = (
     "people with several rows: no unit was declared, so that all of this is promised for one row. Somebody "
@@ -163,6 +164,12 @@ def _protected(release: Release) -> Json:
         meaning = (
             f"each observation may come from a neighbour's profile, {relation.name}; nothing else is hidden"
         )
+    elif relation.value == "metric":
+        meaning = (
+            f"any two tables of as many rows, the less the farther they are apart in {relation.name}: at "
+            "distance r the loss is r times that at distance 1, for which all numbers here are. The number "
+            "of rows is public"
+        )
     elif relation.replaces:
         meaning = f"{who} may be replaced by any other; the number of rows is public"
     else:
@@ -229,7 +236,8 @@ def _number(x: float) -> float | None:
 
 def odds(release: Release) -> list[Json]:
     """How sure somebody who knows everything else can become, by prior; see privacy.odds."""
-    question = {"substitute": "value", "add_remove": "membership"}.get(release.relation.value, "profile")
+    named = {"substitute": "value", "add_remove": "membership"}
+    question = named.get(release.relation.value, release.relation.value)
     asked = [(question, release.guarantee, release.target)]
     if question == "membership":
         try:

@@ -106,18 +106,25 @@ def losses(promised: Mapping[str, Any]) -> list[tuple[float, float]]:
     return sorted(found, key=lambda row: row[0] != asked)
 
 
+def of_metric(promised: Mapping[str, Any]) -> bool:
+    """Whether the promise is about two tables at a distance; its numbers are for distance 1."""
+    return promised["guarantee"].get("kind") == "MetricDP"
+
+
 def asked_delta(promised: Mapping[str, Any]) -> float:
     """Return the δ of the target."""
     return float(from_json(promised["target"]).disclosure()[0])
 
 
-def loss_words(delta: float, loss: float) -> str:
+def loss_words(delta: float, loss: float, *, far: bool = False) -> str:
+    """Say one point of the promise; `far` where it is about two tables at distance 1."""
     pure = " (pure differential privacy)" if not delta else ""
-    return f"ε = {upward(loss)} at δ = {delta:g}{pure}"
+    about = " of two tables at distance 1" if far else pure
+    return f"ε = {upward(loss)} at δ = {delta:g}{about}"
 
 
 def _promises(promised: Mapping[str, Any]) -> Iterable[str]:
-    yield from (loss_words(delta, loss) for delta, loss in losses(promised))
+    yield from (loss_words(delta, loss, far=of_metric(promised)) for delta, loss in losses(promised))
     for row in promised["renyi"]:
         if row["epsilon"] is not None:
             yield f"Rényi divergence of order {row['order']:g} at most {upward(row['epsilon'])}"

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from discreet.catalogue import row_of
-from discreet.release.certificate_text import losses
+from discreet.release.certificate_text import losses, of_metric
 from discreet.report import promises
 from discreet.report.markup import Html, element, facts, joined
 from discreet.report.numbers import certified, powers, share_upward, whole
@@ -96,7 +96,8 @@ def _header(title: str, headline: str, said: Mapping[str, Any], release: Release
 def _epsilon(promised: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     """ε at the δ that was asked for, else the first that is promised."""
     for delta, loss in losses(promised)[:1]:
-        yield (powers(f"ε at δ = {delta:g}") if delta else "ε, pure"), certified(loss)
+        pure = "ε at distance 1" if of_metric(promised) else "ε, pure"
+        yield (powers(f"ε at δ = {delta:g}") if delta else pure), certified(loss)
 
 
 def _document(title: str, body: Html) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.json import from_json
 from discreet.privacy.words import in_words, knob
-from discreet.release.certificate_text import attack_words, losses
+from discreet.release.certificate_text import attack_words, losses, of_metric
 from discreet.report.drawn.curve import privacy_curve
 from discreet.report.drawn.svg import box, responsive
 from discreet.report.drawn.trade_off import trade_off_curve
@@ -75,6 +75,7 @@ QUESTIONS = {  # of people, where a unit was declared, else of rows
         "which of two neighbouring profiles you have",
         "which of two neighbouring profiles it came from",
     ),
+    "metric": ("which of two tables at distance 1 it is", "which of two tables at distance 1 it is"),
 }
 GROUP_A = "group A is any group that the columns tell, such as all who gave a certain answer"
 
@@ -103,8 +104,9 @@ def _promises(promised: Mapping[str, Any]) -> Html:
 
 
 def _notions(promised: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    far = " of two tables at distance 1" if of_metric(promised) else ""
     for delta, loss in losses(promised):
-        yield powers(f"ε at δ = {delta:g}") + ("" if delta else " (pure)"), certified(loss)
+        yield powers(f"ε at δ = {delta:g}") + (far or ("" if delta else " (pure)")), certified(loss)
     for row in promised["renyi"]:
         if row["epsilon"] is not None:
             yield f"Rényi divergence of order {row['order']:g}", certified(row["epsilon"])

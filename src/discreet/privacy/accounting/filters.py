@@ -24,7 +24,7 @@ from flint import arb
 from discreet.privacy.arithmetic.ball import Exact, ball, floor, precision
 from discreet.privacy.arithmetic.curves import Points
 from discreet.privacy.guarantee import Guarantee, NotProved, same_relation
-from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP, MetricDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privacy.words import DOWN, at_order, in_words, number
 
 SUMS, BY_ORDERS = "sums", "orders"  # the rules: Σε and Σδ with all of δ; or Rényi orders with part of δ
@@ -74,6 +74,22 @@ class PureMeter(Meter):
 
     def fitting(self, left: Fraction) -> str:
         return f"PureDP({number(left, DOWN)})"
+
+
+@final
+@dataclass(frozen=True)
+class DistanceMeter(Meter):
+    """Σε per unit of one metric."""
+
+    @property
+    def symbol(self) -> str:
+        return "ε per unit of distance"
+
+    def cost(self, guarantee: Guarantee) -> Fraction | None:
+        return Fraction(guarantee.loss) if isinstance(guarantee, MetricDP) else None
+
+    def fitting(self, left: Fraction) -> str:
+        return f"MetricDP({number(left, DOWN)})"
 
 
 @final
@@ -217,7 +233,7 @@ def filter_for(budget: Guarantee, rule: str = SUMS) -> Filter:
 def _sums_of(budget: Guarantee) -> Filter:
     raise NotProved(
         f"no filter is proved for a {type(budget).__name__} budget (privacy-loss distributions have none); "
-        "use PureDP, ApproxDP, ZeroCDP, GaussianDP or RenyiDP.points"
+        "use PureDP, ApproxDP, ZeroCDP, GaussianDP, MetricDP or RenyiDP.points"
     )
 
 
@@ -230,6 +246,16 @@ def _sums_of_pure_dp(budget: PureDP) -> Filter:
 def _sums_of_approx_dp(budget: ApproxDP) -> Filter:
     """Σε ≤ ε and Σδ ≤ δ [Rogers, Roth, Ullman, Vadhan 2016; theory §7]: nothing is kept back."""
     return Filter(budget, (PureMeter(Fraction(budget.loss)),), 1, Fraction(budget.slack))
+
+
+@_sums_of.register
+def _sums_of_metric_dp(budget: MetricDP) -> Filter:
+    """Σε ≤ ε and Σδ ≤ δ, per unit: at a pair at distance r these are the sums of (ε, δ)-DP, r times each.
+
+    The filter of Rogers, Roth, Ullman, Vadhan (2016) holds for one pair of data sets at a time, and what it
+    admits does not depend on r.
+    """
+    return Filter(budget, (DistanceMeter(Fraction(budget.loss)),), 1, Fraction(budget.slack))
 
 
 @_sums_of.register
