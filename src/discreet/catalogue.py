@@ -476,9 +476,10 @@ _ROWS = (
         "models.hidden_markov:HiddenMarkov",
         "posteriors.hidden_markov.fit:read",
         {
-            "title": "report.cells:states_title",
-            "tables": "report.cells:emissions",
-            "first": "report.cells:states",
+            "title": "report.hidden_states:title",
+            "tables": "report.hidden_states:emissions",
+            "first": "report.hidden_states:states",
+            "last": "report.hidden_states:spent",
         },
         predicted="the hidden state of a row, from its chain and step",
         examples=(

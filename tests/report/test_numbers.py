@@ -43,7 +43,8 @@ def test_certainty_is_rounded_up(p, said):
         (1234567.0, 0, False, "1\u202f234\u202f567"),
         (math.nan, 2, False, "—"),
         (math.inf, 2, True, "—"),
-        (3e-9, 3, False, "3.000e−09"),
+        (3e-9, 3, False, "3×10⁻⁹"),
+        (125_000_000.0, 0, False, "1.25×10⁸"),
         (-0.00001, 2, True, "0 %"),
     ],
 )
@@ -56,7 +57,7 @@ def test_three_digits_of_a_width():
 
 
 def test_powers_of_ten():
-    assert powers("δ = 1e-06, 2e-07, 1e-12") == "δ = 10⁻⁶, 2e-07, 10⁻¹²"
+    assert powers("δ = 1e-06, 2e-07, 1.50e+09, x1e-12") == "δ = 10⁻⁶, 2×10⁻⁷, 1.5×10⁹, x1e-12"
 
 
 @settings(deadline=None)

@@ -27,7 +27,13 @@ def upward(value: float, digits: int = DIGITS) -> str:
     if not math.isfinite(value):
         return "unbounded"
     near = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
-    return f"{near.normalize():g}" if near else "0"
+    return _plainly(near) if near else "0"
+
+
+def _plainly(near: Decimal) -> str:
+    """Write 10 and not 1e+1."""
+    short = near.normalize()
+    return f"{short:f}" if 0 <= short.adjusted() < DIGITS else f"{short:g}"
 
 
 def number(value: float | Fraction, rounding: str = UP) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import final
 
 import numpy as np
@@ -10,19 +11,16 @@ import numpy as np
 from discreet.catalogue import expect, row_of
 from discreet.families.family import Floats
 from discreet.models.bayes_net import BayesianNetwork
-from discreet.models.hidden_markov import HiddenMarkov
 from discreet.models.mixture import Mixture
 from discreet.models.naive_bayes import NaiveBayes
 from discreet.posteriors.counts.naive_bayes import NaiveBayesPosterior
-from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
 from discreet.posteriors.posterior import Posterior
 from discreet.posteriors.read import OnlyDraws
 from discreet.posteriors.tables import ProbabilityTable, TablePosterior, split
 from discreet.release.release import Release
-from discreet.report.drawn.pictures import LEVEL, Shares, numbers, strips
-from discreet.report.drawn.svg import cut_to_room, line, pixels, responsive, words
-from discreet.report.markup import Html, element, joined, paragraphs, table
-from discreet.report.numbers import NONE, decimals, shown, whole
+from discreet.report.drawn.shares import LEVEL, Shares, numbers, strips
+from discreet.report.markup import Html, cautions, joined, paragraphs, table
+from discreet.report.numbers import decimals, shown, whole
 from discreet.report.subject import Subject, quoted
 
 MOST_TABLES = 24
@@ -60,18 +58,11 @@ class CellFindings:
         return cls(release, Subject(title, ()), tables)
 
     def headline(self) -> str:
-        """Say the largest share of the first table in one sentence."""
-        first = self.tables[0]
-        group, level = np.unravel_index(int(first.mean.argmax()), first.mean.shape)
-        places = max(0, decimals(float(np.diff(first.interval[group, level])[0])) - 1)
-        mean, low, high = (
-            shown(float(v), places, percent=True)
-            for v in (first.mean[group, level], *first.interval[group, level])
-        )
-        within = f" given {first.groups[group]}" if len(first.groups) > 1 else ""
-        about = f"about {mean}, and with 90 % probability between {low} and {high}" if low != NONE else mean
-        what = f"the share of {quoted(first.levels[level])}"
-        return f"Among the values of {quoted(first.name)}{within}, {what} is {about}."
+        """Say the largest difference between groups in one sentence; without groups, the largest share."""
+        compared = [one for one in self.tables if one.compared and len(one.groups) > 1]
+        if not compared:
+            return _largest(self.tables[0])
+        return max(map(Contrast.of, compared), key=lambda found: found.gap).sentence()
 
     def picture(self) -> Html:
         drawn = (strips(f"table{i}", one) for i, one in enumerate(self.tables[:MOST_TABLES]))
@@ -81,9 +72,11 @@ class CellFindings:
 
     def intervals(self) -> Html:
         posterior = self.release.posterior
-        said = [READ.get(posterior.reading, ""), *self._empty(posterior), *_noted(posterior)]
+        said = [READ.get(posterior.reading, ""), *self._empty(posterior)]
         made = (numbers(one) for one in self.tables[:MOST_TABLES])
-        return joined([paragraphs(*filter(None, said)), *made])
+        own = row_of(self.release.model).load("report", "last")
+        last = "" if own is None else own(self.release)
+        return joined([paragraphs(*filter(None, said)), cautions(*posterior.cautions), *made, last])
 
     def _empty(self, posterior: Posterior) -> list[str]:
         """Say how many cells have probably no record in them: they are allowed, and the prior fills them."""
@@ -103,12 +96,52 @@ class CellFindings:
         return None if say is None else say(self.release)
 
 
+@final
+@dataclass(frozen=True)
+class Contrast:
+    """The level whose share differs most between two groups, by what the intervals leave between them."""
+
+    one: Shares
+    gap: float
+    level: int
+    most: int  # the group where its share is largest
+    least: int
+
+    @classmethod
+    def of(cls, one: Shares) -> Contrast:
+        read = np.isfinite(one.interval).all()
+        low, high = (one.interval[..., 0], one.interval[..., 1]) if read else (one.mean, one.mean)
+        gaps = low.max(axis=0) - high.min(axis=0)
+        level = int(gaps.argmax())
+        return cls(one, float(gaps[level]), level, int(low[:, level].argmax()), int(high[:, level].argmin()))
+
+    def sentence(self) -> str:
+        name, level = quoted(self.one.name), quoted(self.one.levels[self.level])
+        sure = "" if self.gap > 0 else "No difference is beyond doubt; the largest is this: "
+        most, least = (_share(self.one, group, self.level) for group in (self.most, self.least))
+        where, other = (_within(self.one.groups[group]) for group in (self.most, self.least))
+        return f"{sure}{name} is {level} in {most} of records {where}, and in {least} of those {other}."
+
+
+def _share(one: Shares, group: int, level: int) -> str:
+    """Say a share, with its interval where there is one."""
+    low, high = one.interval[group, level]
+    places = max(0, decimals(float(high - low)) - 1)
+    mean, *ends = (shown(float(v), places, percent=True) for v in (one.mean[group, level], low, high))
+    about = f"about {mean} (with 90 % probability between {ends[0]} and {ends[1]})"
+    return about if np.isfinite(low) else mean
+
+
+def _within(group: str) -> str:
+    return f"where {group}" if " = " in group else f"in {group}"
+
+
+def _largest(one: Shares) -> str:
+    level = int(one.mean[0].argmax())
+    return f"{quoted(one.name)} is {quoted(one.levels[level])} in {_share(one, 0, level)} of records."
+
+
 # ── names ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _noted(posterior: Posterior) -> list[str]:
-    """Repeat what the fit says of itself, as sentences."""
-    return [f"{note[0].upper()}{note[1:]}." for note in posterior.cautions]
 
 
 def _tables(release: Release) -> tuple[Shares, ...]:
@@ -135,11 +168,17 @@ def _intervals(posterior: TablePosterior) -> Floats:
 def _shares(table: ProbabilityTable, mean: Floats, interval: Floats) -> Shares:
     groups, levels = table.rows, table.axes[-1].levels
     shape = (len(groups), len(levels))
-    return Shares(table.name, groups, levels, mean.reshape(shape), interval.reshape(*shape, 2))
-
-
-def states_title(model: HiddenMarkov) -> str:
-    return f"In which of {whole(model.states)} states is each {quoted(model.chain)}?"
+    parents = [axis for axis in table.axes[:-1] if not axis.words]
+    heads = product(*(axis.levels for axis in parents)) if parents else ()
+    return Shares(
+        table.name,
+        groups,
+        levels,
+        mean.reshape(shape),
+        interval.reshape(*shape, 2),
+        given=", ".join(axis.name for axis in parents),
+        heads=tuple(map(", ".join, heads)),
+    )
 
 
 def kinds_title(model: Mixture) -> str:
@@ -182,96 +221,3 @@ def information(release: Release) -> Html:
         "that what the noise left uncertain makes predictions less bold. Alone, the columns tell this much:"
     )
     return joined([paragraphs(how), made])
-
-
-# ── A hidden Markov model on the page: the state of every chain at every step, and what a state looks like.
-MOST_CHAINS = 40
-ROW = 22.0
-
-
-def emissions(release: Release) -> tuple[Shares, ...]:
-    """Each feature within each state, then the next state given the last, as the likeliest chains say."""
-    best = _posterior(release).best.pooled()
-    model = best.model
-    names = _names(model)
-    means, intervals = best.emissions(), best.emission_intervals(LEVEL)
-    tables = [
-        Shares(x, names, release.labels.levels(x, model.size_of[x]), means[x][0], intervals[x][0])
-        for x in model.features
-    ]
-    moves = best.transitions[0, :, :-1]
-    ends = np.quantile(moves, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    given = tuple(f"from {name}" for name in names)
-    return (*tables, Shares("next state", given, names, moves.mean(axis=0), np.moveaxis(ends, 0, -1)))
-
-
-def _posterior(release: Release) -> HiddenMarkovPosterior:
-    return expect(HiddenMarkovPosterior, release.posterior)
-
-
-def _names(model: HiddenMarkov) -> tuple[str, ...]:
-    return tuple(f"state {k + 1}" for k in range(model.states))
-
-
-def states(release: Release) -> Html:
-    """Draw the likeliest state of each chain (a row) at each step, paler where it is less sure."""
-    posterior = _posterior(release)
-    model = posterior.model
-    shares = posterior.best.pooled().assignments()[0]  # (chains, steps, states)
-    rows = release.labels.levels(model.chain, model.chains)[:MOST_CHAINS]
-
-    def draw(width: int) -> tuple[float, Html]:
-        left = 150.0 if width > 400 else 92.0
-        each = (width - left - 8) / model.steps
-        parts = [words(0, ROW * i + 16, cut_to_room(name, left - 8), "label") for i, name in enumerate(rows)]
-        parts += [
-            joined([_mark(left + each * t, ROW * i, each, shares[i, t]) for t in range(model.steps)])
-            for i in range(len(rows))
-        ]
-        return ROW * len(rows) + 4, joined(parts)
-
-    usual = shares.argmax(axis=-1)
-    story = "; ".join(
-        f"{name}: {', '.join(f'state {k + 1} in {int((usual[i] == k).sum())}' for k in np.unique(usual[i]))}"
-        for i, name in enumerate(rows)
-    )
-    title = f"Likeliest state of each {quoted(model.chain)} over {quoted(model.step)}"
-    rest = model.chains - len(rows)
-    caption = [
-        f"{title}: state 1 lowest, state {whole(model.states)} highest, paler where less sure.",
-        *([f"{whole(rest)} more are in the release file."] if rest > 0 else []),
-        _agreement(posterior),
-    ]
-    return element(
-        "figure", responsive("states", title, story, draw), element("figcaption", " ".join(caption))
-    )
-
-
-def _mark(x: float, top: float, width: float, shares: Floats) -> Html:
-    """Draw a bar as high as the number of the state."""
-    k, count = int(shares.argmax()), shares.size
-    height = (ROW - 4) * (k + 1) / count
-    return joined(
-        [
-            line(x, top + ROW - 1, x + width, top + ROW - 1, "grid"),
-            element(
-                "rect",
-                class_="fill",
-                x=pixels(x),
-                y=pixels(top + ROW - 1 - height),
-                width=pixels(max(width - 0.4, 0.4)),
-                height=pixels(height),
-                fill_opacity=f"{0.15 + 0.75 * float(shares.max()):.2f}",
-            ),
-        ]
-    )
-
-
-def _agreement(posterior: HiddenMarkovPosterior) -> str:
-    count = len(posterior.z)
-    if posterior.agreed:
-        return f"{whole(count)} runs from different starts agree."
-    return (
-        f"{whole(count)} runs from different starts found {whole(len(posterior.modes))} different answers; "
-        "the likeliest is shown, and they are not averaged."
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -14,6 +15,7 @@ from discreet.families.named_columns import references
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.posteriors.regression.coefficients import CoefficientDraws, Coefficients
 from discreet.report.drawn.pictures import bars, drawn_rows, forest
+from discreet.report.effects import Change, clearest, effect
 from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
 from discreet.report.numbers import decimals, shown, whole
 from discreet.report.subject import LEVEL, Group, Subject, Summary, quoted, released_draws
@@ -112,20 +114,17 @@ class CoefficientFindings:
         return before, Summary(read.encoded_mean()[chosen], np.diff(ends)[:, 0] / 2, ends)
 
     def headline(self) -> str:
-        """Say the largest weight in one sentence."""
-        group, mean = self.subject.groups[0], self.release.posterior.flat_mean()[list(self.order)]
+        """Say in one sentence what the clearest column does; of a draw, its largest weight."""
+        group, after = self.subject.groups[0], self.posterior
         named = [i for i, place in enumerate(self.order) if place < len(self.model.design)]
-        compared = self.read.encoded_mean()[list(self.order)]
-        top = max(named, key=lambda i: abs(compared[i]))
-        after = self.posterior
         if after is None:
+            compared = np.abs(self.read.encoded_mean()[list(self.order)])
+            top = max(named, key=lambda i: float(compared[i]))
+            mean = float(self.release.posterior.flat_mean()[self.order[top]])
             places = decimals(float(self.prior.widths[top])) + 1
-            return (
-                f"{group.named(top)} was drawn from its private posterior: {shown(float(mean[top]), places)}."
-            )
-        places = max(0, decimals(float(after.widths[top])) - 1)
-        middle, low, high = (shown(float(v), places) for v in (mean[top], *after.interval[top]))
-        return f"{group.named(top)} is about {middle}, and with 90 % probability between {low} and {high}."
+            return f"{group.named(top)} was drawn from its private posterior: {shown(mean, places)}."
+        top, sure = clearest(self.read.encoded_interval(LEVEL)[list(self.order)], named)
+        return effect(group, after, top, _change(self.model), sure=sure)
 
     def picture(self) -> Html:
         group, (before, after) = self.subject.groups[0], self._compared
@@ -214,6 +213,16 @@ def _effect(model: GeneralizedLinear) -> str:
         "clipped_poisson": f"logarithm of the rate of {_answer(model)} grows",
     }
     return grown.get(model.loss.name, f"prediction of {_answer(model)} grows")
+
+
+def _change(model: GeneralizedLinear) -> Change:
+    grown = {
+        "logistic": f"the odds of {_answer(model)} are multiplied by",
+        "clipped_poisson": f"the rate of {_answer(model)} is multiplied by",
+    }
+    if model.loss.name in grown:
+        return Change(grown[model.loss.name], exp)
+    return Change(f"the prediction of {_answer(model)} changes by")
 
 
 def _prediction(model: GeneralizedLinear, value: float) -> str:

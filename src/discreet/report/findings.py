@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -12,8 +12,9 @@ from discreet.families.family import Family, Floats
 from discreet.posteriors.posterior import FamilyPosterior
 from discreet.report.drawn.density import density, drawn_on_prior
 from discreet.report.drawn.pictures import MOST_ROWS, drawn_rows, forest
+from discreet.report.effects import Change, clearest, effect
 from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
-from discreet.report.numbers import NONE, decimals, places_for, shown, whole
+from discreet.report.numbers import NONE, decimals, places_for, powers, shown, whole
 from discreet.report.predictive import predictive
 from discreet.report.subject import (
     LEVEL,
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from discreet.release.release import Release
 
 
+COMPARED = (
+    "how much {} changes from the middle of a column's range to its top, or where a level is present; the "
+    "intercept is in the table"
+)
 MOST_LINES = 25  # of a table; the rest is counted
 AWARE = (
     "The posterior is that of the parameter given the noisy statistic and the law of its noise: intervals "
@@ -74,6 +79,9 @@ class Findings:
         """Say the result in one sentence."""
         group = self.subject.groups[0]
         here = self.posterior.within(group)
+        if group.answer:
+            top, sure = clearest(here.interval * np.array(group.per)[:, None], group.pictured)
+            return effect(group, here, top, Change(f"{group.answer} changes by"), sure=sure)
         top = shown_first(group, here.mean, 1)[0]
         places = max(0, decimals(float(here.widths[top])) - 1)
         mean, low, high = (
@@ -90,8 +98,11 @@ class Findings:
         return joined(self._forest(f"group{i}", group) for i, group in enumerate(self.subject.groups))
 
     def _forest(self, name: str, group: Group) -> Html:
-        drawn, cut = forest(name, group, self.prior.within(group), self.posterior.within(group))
-        return _figure(drawn, f"90 % intervals: {group.axis}.{_more(group)}{CUT if cut else ''}")
+        before, after = (law.within(group).pictured(group) for law in (self.prior, self.posterior))
+        kept = replace(group, labels=tuple(group.labels[i] for i in group.pictured))
+        drawn, cut = forest(name, kept, before, after)
+        axis = COMPARED.replace("{}", group.answer) if any(p != 1 for p in group.per) else group.axis
+        return _figure(drawn, f"90 % intervals: {axis}.{_more(kept)}{CUT if cut else ''}")
 
     def intervals(self) -> Html:
         if self.scalar:
@@ -116,8 +127,10 @@ class Findings:
 
     def _noise_words(self) -> Html:
         """Say what the noise is, what the naive reading would say, and what this one says against itself."""
-        deviation = noise_deviation(self.release)
-        said = [f"The noise on each released number has a standard deviation of {deviation:.4g}."]
+        deviation, said = noise_deviation(self.release), []
+        if self.scalar or self.subject.groups[0].ranked:
+            what = "the released total" if self.scalar else "each released count"
+            said = [f"The noise on {what} has a standard deviation of {powers(f'{deviation:.4g}')}."]
         if self.scalar:
             group, (low, high) = (
                 self.subject.groups[0],
@@ -149,7 +162,8 @@ class DrawnFindings:
         places = decimals(float(self.prior.within(group).widths[top])) + 1
         said = ", ".join(shown(float(v), places, percent=group.percent) for v in part[:4, top])
         how = "was drawn once" if len(part) == 1 else f"was drawn {len(part)} times"
-        return f"{group.named(top)} {how} from its private posterior: {said}{' …' if len(part) > 4 else ''}."
+        further = ", and more" if len(part) > 4 else ""
+        return f"{group.named(top)} {how} from its private posterior: {said}{further}."
 
     def picture(self) -> Html:
         if self.draws.shape[1] == 1:
@@ -223,17 +237,21 @@ def _levels_table(prior: Family, posterior: FamilyPosterior, group: Group) -> Ht
 def _draws_table(group: Group, draws: Floats) -> Html:
     part = draws[:, group.first : group.stop]
     chosen = shown_first(group, part.mean(axis=0), MOST_LINES)
-    few = part[:6]
-    heads = ("", *(f"draw {i + 1}" for i in range(len(few))))
-    rows = [
-        (group.labels[i] or group.axis, *(shown(float(v), 6, percent=group.percent) for v in few[:, i]))
-        for i in chosen
-    ]
+    alone = part.shape[1] == 1  # then each draw has a row of its own
+    few = part[: MOST_LINES if alone else 3]
+    said = [[shown(float(v), 6, percent=group.percent) for v in draw] for draw in few]
+    drawn = [f"draw {i + 1}" for i in range(len(few))]
+    heads = ("", "released") if alone else ("", *drawn)
+    rows = (
+        [(name, *line) for name, line in zip(drawn, said, strict=True)]
+        if alone
+        else [(group.labels[i], *(line[i] for line in said)) for i in chosen]
+    )
     further = (
         [f"{len(part) - len(few)} further draws are in the release file."] if len(part) > len(few) else []
     )
     made = table(f"Released: {group.axis}", heads, rows)
-    return joined([made, _left_out(len(group.labels) - len(rows)), paragraphs(*further)])
+    return joined([made, _left_out(len(group.labels) - len(chosen)), paragraphs(*further)])
 
 
 def _left_out(count: int) -> Html:

@@ -41,8 +41,8 @@ def shown(value: float, places: int, *, percent: bool = False) -> str:
         return NONE
     if percent:
         return f"{100 * value:z.{max(0, places - 2)}f} %".replace("-", "−")
-    if value and not 1e-4 <= abs(value) < 1e9:
-        return f"{value:.3e}".replace("-", "−")
+    if value and not 1e-4 <= abs(value) < 1e7:
+        return powers(f"{value:.3g}" if abs(value) >= 1e7 else f"{value:.2e}").replace("-", "−")
     return f"{value:z,.{places}f}".replace(",", THIN_SPACE).replace("-", "−")
 
 
@@ -57,10 +57,14 @@ def whole(count: int) -> str:
 
 
 def powers(text: str) -> str:
-    """Write 1e-06 as 10⁻⁶, which does not break at its hyphen either."""
-    return re.sub(
-        r"\b1e(-?)0*(\d+)\b", lambda found: "10" + (found[1] + found[2]).translate(SUPERSCRIPT), text
-    )
+    """Write 1e-06 as 10⁻⁶ and 4e-06 as 4×10⁻⁶, which do not break at their hyphens either."""
+    return re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)e([-+]?)0*(\d+)\b", _power, text)
+
+
+def _power(found: re.Match[str]) -> str:
+    digits = found[1].rstrip("0").rstrip(".") if "." in found[1] else found[1]
+    power = "10" + (found[2].replace("+", "") + found[3]).translate(SUPERSCRIPT)
+    return power if digits == "1" else f"{digits}×{power}"
 
 
 def teller(width: float, *, percent: bool) -> Callable[[float], str]:
@@ -74,6 +78,6 @@ def tick(value: float, step: float, *, percent: bool = False) -> str:
     unit, sign = (100.0, " %") if percent else (1.0, "")
     size = max(abs(value), abs(step)) * unit
     if size >= 1e6 or size < 1e-4:
-        return f"{value * unit:.3g}{sign}".replace("-", "−")
+        return f"{powers(f'{value * unit:.3g}')}{sign}".replace("-", "−")
     places = max(0, -math.floor(math.log10(step * unit) + 1e-9))
     return f"{value * unit:.{places}f}{sign}".replace("-", "−")

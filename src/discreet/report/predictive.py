@@ -11,12 +11,13 @@ from scipy.special import ndtr
 from discreet.catalogue import ROWS, expect
 from discreet.families.beta_binomial import BetaBinomial
 from discreet.families.family import Floats
+from discreet.families.named_columns import INTERCEPT
 from discreet.families.normal_mean import NormalMean
 from discreet.numerics.search import bisect, doubles
 from discreet.report.drawn.pictures import bars
 from discreet.report.drawn.svg import Axis, area, bottom_axis, box, curve, line, responsive, tick_teller
 from discreet.report.markup import Html, element, joined, paragraphs, table
-from discreet.report.numbers import places_for, shown
+from discreet.report.numbers import decimals, places_for, shown
 from discreet.report.subject import LEVEL, Group, Subject, quoted, shown_first
 
 if TYPE_CHECKING:
@@ -229,14 +230,27 @@ def given_features(release: Release, subject: Subject, posterior: FamilyPosterio
     group, means = subject.groups[0], posterior.flat_mean()
     weights, spread = means[:-1], float(means[-1]) ** 0.5
     response = quoted(release.columns[-1]) if release.columns else "the response"
-    signed = zip(weights[:6], group.labels[:6], strict=True)
-    terms = " ".join(f"{'−' if m < 0 else '+'} {abs(m):.4g} × {label}" for m, label in signed)
-    more = " + …" if weights.size > 6 else ""
     return paragraphs(
-        f"The next {response} depends on its features: its middle is {terms.removeprefix('+ ')}{more}.",
-        f"Around that it has a standard deviation of about {spread:.4g}, and more for features far from "
+        f"The next {response} depends on its features: its middle is {_line(weights, group.labels)}.",
+        f"Around that it has a standard deviation of about {_short(spread)}, and more for features far from "
         "those seen.",
     )
+
+
+def _line(weights: Floats, labels: tuple[str, ...]) -> str:
+    """Write the line as a sum, the intercept first."""
+    order = sorted(range(len(labels)), key=lambda i: labels[i] != INTERCEPT)
+    terms = []
+    for i in order[:6]:
+        sign, size, label = "−" if weights[i] < 0 else "+", _short(abs(float(weights[i]))), labels[i]
+        what = "" if label == INTERCEPT else f" where {label}" if " = " in label else f" × {label}"
+        terms.append(f"{sign} {size}{what}")
+    return f"{' '.join(terms).removeprefix('+ ')}{' + …' if len(labels) > 6 else ''}"
+
+
+def _short(value: float) -> str:
+    """Show four digits."""
+    return shown(value, decimals(abs(value)) + 1)
 
 
 # --- words ------------

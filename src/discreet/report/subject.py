@@ -29,10 +29,16 @@ class Group:
     first: int = 0  # where they start in θ
     percent: bool = False
     ranked: bool = False  # show the largest first
+    per: tuple[float, ...] = ()  # of weights: how much of each column the picture shows; 0 leaves it out
+    answer: str = ""  # of weights: what they predict
 
     @property
     def stop(self) -> int:
         return self.first + len(self.labels)
+
+    @property
+    def pictured(self) -> list[int]:
+        return [i for i in range(len(self.labels)) if not self.per or self.per[i]]
 
     def named(self, index: int) -> str:
         """Name a coordinate, as the start of a sentence."""
@@ -93,7 +99,7 @@ geometric = _one(
     percent=True,
 )
 poisson = _one("How large is {} on average?", "The average of {}", "average of {}")
-exponential = _one("At what rate does {} end?", "The rate of {}, one over its average,", "rate of {}")
+exponential = _one("What is the rate of {}?", "The rate of {}, one over its average,", "rate of {}")
 
 
 # --- several numbers ------------
@@ -138,8 +144,16 @@ def weights(release: Release) -> Subject:
     d = _dimension(release)
     names = _weights_of(release, d)
     response = quoted(release.columns[-1]) if release.columns else "the response"
+    columns = getattr(release.model, "named", None)
+    per = (1.0,) * d if columns is None else (*(feature.half for feature in columns.design), 0.0)
     groups = (
-        Group(f"In predicting {response}, the weight of", f"weight in predicting {response}", tuple(names)),
+        Group(
+            f"In predicting {response}, the weight of",
+            f"weight in predicting {response}",
+            tuple(names),
+            per=per[:d],
+            answer=response,
+        ),
         Group(f"The residual variance of {response}", "residual variance", ("residual variance",), first=d),
     )
     return Subject(f"How does {response} depend on the other columns?", groups)
@@ -206,6 +220,12 @@ class Summary:
         part = slice(group.first, group.stop)
         return Summary(self.mean[part], self.deviation[part], self.interval[part])
 
+    def pictured(self, group: Group) -> Summary:
+        """Return what the picture of a group shows: each weight for as much of its column as is compared."""
+        kept = group.pictured
+        per = np.array(group.per or (1.0,) * len(group.labels))[kept]
+        return Summary(self.mean[kept] * per, self.deviation[kept] * per, self.interval[kept] * per[:, None])
+
     @property
     def widths(self) -> Floats:
         return np.asarray(self.interval[:, 1] - self.interval[:, 0])
@@ -229,7 +249,7 @@ def shown_first(group: Group, sizes: Floats, most: int) -> list[int]:
 
 
 def noise_deviation(release: Release) -> float:
-    """Give the standard deviation of the noise on each released number, in the units of the statistic.
+    """Give the standard deviation of the noise on each released number, in the units of the column.
 
     Laplace √2·b; its discrete kin √(2q)/(1 − q), q = e^{−1/b}; Gaussian σ; its discrete kin at most σ.
     """
@@ -237,4 +257,4 @@ def noise_deviation(release: Release) -> float:
     scale = float(value.scale)
     q = math.exp(-1 / scale)
     spread = {"laplace": math.sqrt(2) * scale, "discrete_laplace": math.sqrt(2 * q) / -math.expm1(-1 / scale)}
-    return spread.get(value.noise, scale)
+    return spread.get(value.noise, scale) * float(getattr(release.model, "grid", 1))

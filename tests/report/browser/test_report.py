@@ -1,11 +1,8 @@
 """What a browser makes of a report: nothing sticks out, at either width, light or dark, and it prints.
 
-The report runs no script, and its policy forbids any; so a page around it, which holds each report in a frame
-of the width wanted, does the measuring and leaves what it found in its own DOM.
+`measured` is the ruler: see conftest.py.
 """
 
-import html
-import json
 import re
 from dataclasses import replace
 
@@ -23,35 +20,11 @@ from discreet.models.generalized_linear import BayesianLogisticRegression, Featu
 from discreet.privacy.kinds import ApproxDP
 from discreet.report import LedgerView, ScopeView, report
 
-WIDTHS = (1280, 390)
+WIDTHS = (1280, 390)  # those of conftest.py
 LONG = "AVeryLongColumnNameWithoutAnySpaceThatNobodyShouldEverUseButSomebodyDoes" * 2
 VIEW = LedgerView(
     (ScopeView("default", "PureDP(2.0)", "default: of PureDP(2.0) there fits PureDP(1.5)", 0.75),)
 )
-MEASURE = """
-const found = {};
-for (const frame of document.querySelectorAll('iframe')) {
-  const page = frame.contentDocument, root = page.documentElement, width = frame.clientWidth;
-  const out = [...page.querySelectorAll('body *')].filter(e => !e.closest('.scroll table')
-    && e.getClientRects().length && e.getBoundingClientRect().right > width + 1);
-  const cut = [...page.querySelectorAll('svg text')].filter(e => {
-    const a = e.getBoundingClientRect(), b = e.ownerSVGElement.getBoundingClientRect();
-    return a.width && (a.left < b.left - 6 || a.right > b.right + 6);
-  });
-  const shown = what => [...page.querySelectorAll(what)].filter(e => e.getClientRects().length);
-  found[frame.id] = {
-    width, scroll: root.scrollWidth, out: out.slice(0, 5).map(e => e.tagName + '.' + e.className),
-    cut: cut.slice(0, 5).map(e => e.textContent),
-    wide: shown('svg.wide').length, narrow: shown('svg.narrow').length,
-    ground: getComputedStyle(page.body).backgroundColor, ink: getComputedStyle(page.body).color,
-    smallest: Math.min(...shown('p, li, td, th, dd').map(e => parseFloat(getComputedStyle(e).fontSize))),
-    hidden: [...page.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length,
-    requests: frame.contentWindow.performance.getEntriesByType('resource').length,
-  };
-}
-document.body.innerHTML = '';
-document.body.appendChild(document.createElement('pre')).textContent = JSON.stringify(found);
-"""
 
 
 @pytest.fixture(scope="module")
@@ -103,33 +76,14 @@ def weights(like):
     return replace(like, value=value, model=model, mechanism="polynomial_statistics")
 
 
-def measured(browser, folder, pages, scheme):
-    frames = "".join(
-        f'<iframe id="{name}-{width}" style="border:0;width:{width}px;height:900px" '
-        f'srcdoc="{html.escape(page, quote=True)}"></iframe>'
-        for name, page in pages.items()
-        for width in WIDTHS
-    )
-    harness = folder / "harness.html"
-    harness.write_text(
-        f'<!doctype html><meta charset="utf-8"><body>{frames}'
-        f"<script>addEventListener('load', () => {{{MEASURE}}});</script></body>",
-        encoding="utf-8",
-    )
-    dom = browser(harness, "--window-size=1400,1000", "--dump-dom", scheme=scheme)
-    found = re.search(r"<pre>(.*?)</pre>", dom, flags=re.DOTALL)
-    assert found, dom[-500:]
-    return json.loads(html.unescape(found.group(1)))
+@pytest.fixture(scope="module")
+def light(measured, pages):
+    return measured(pages)
 
 
 @pytest.fixture(scope="module")
-def light(browser, pages, tmp_path_factory):
-    return measured(browser, tmp_path_factory.mktemp("light"), pages, "1")
-
-
-@pytest.fixture(scope="module")
-def dark(browser, pages, tmp_path_factory):
-    return measured(browser, tmp_path_factory.mktemp("dark"), pages, "0")
+def dark(measured, pages):
+    return measured(pages, "0")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -142,6 +96,8 @@ def test_nothing_sticks_out(light, name, width):
     assert found["scroll"] <= width
     assert found["out"] == []
     assert found["cut"] == []
+    assert found["tall"] == []
+    assert found["touching"] == []
     assert found["smallest"] >= 13
     assert found["requests"] == 0
 
@@ -172,18 +128,23 @@ def _bright(colour):
     return total > 400
 
 
-def test_the_ruler_sees_what_sticks_out(browser, tmp_path):
+def test_the_ruler_sees_what_sticks_out(measured):
     """The negative control: a page with a line that is too long, and a word beyond its picture."""
     bad = (
         "<!doctype html><body><p style='white-space:nowrap;font-size:9px'><b>"
         + "long " * 200
-        + "</b></p><svg width='50' height='20'><text x='40' y='10'>beyond the border</text></svg></body>"
+        + "</b></p><svg width='50' height='20'><text x='40' y='10'>beyond the border</text>"
+        + "<text x='1' y='10' class='key'>one</text><text x='9' y='10' class='key'>two</text></svg>"
+        + "<table><tr><th scope='row' style='width:9px;overflow-wrap:anywhere;font-size:9px'>letters</th>"
+        + "<td style='width:9999px'>1</td></tr></table></body>"
     )
-    found = measured(browser, tmp_path, {"bad": bad}, "1")["bad-390"]
+    found = measured({"bad": bad})["bad-390"]
     assert found["scroll"] > 390
     assert found["out"]
     assert found["cut"] == ["beyond the border"]
     assert found["smallest"] < 13
+    assert found["tall"] == ["letters"]
+    assert found["touching"] == ["one|two"]
 
 
 def test_it_prints_on_a_few_pages(browser, pages, tmp_path):

@@ -12,6 +12,7 @@ from discreet.report.markup import Html, element, joined
 from discreet.report.numbers import tick
 
 WIDE, NARROW = 680, 350  # one picture for each kind of screen: text keeps its size, and the style shows one
+LINE = 15.0  # from one line of words to the next
 Points = "Iterable[tuple[float, float]]"
 
 
@@ -31,7 +32,11 @@ class Axis:
         return self.start + (inside - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def ticks(self, apart: float = 80) -> list[float]:
-        """Round numbers, at least so many pixels apart."""
+        """Round numbers, at least so many pixels apart, or half of that for at least three."""
+        marks = self._ticks(apart)
+        return marks if len(marks) > 2 else self._ticks(apart / 2)
+
+    def _ticks(self, apart: float) -> list[float]:
         rough = (self.high - self.low) * apart / abs(self.end - self.start)
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
@@ -83,6 +88,22 @@ def cut_to_room(text: str, room: float) -> str:
         if used > room:
             return text[: max(1, i - 1)] + "…"
     return text
+
+
+def several_lines(text: str, room: float) -> list[str]:
+    """Divide a label into two lines where it needs and can be divided; each is cut to the room."""
+    if cut_to_room(text, room) == text:
+        return [text]
+    breaks = [i for i in range(1, len(text)) if text[i - 1] in " -/"]
+    fitting = [i for i in breaks if len(cut_to_room(text[:i].rstrip(), room)) == len(text[:i].rstrip())]
+    if not fitting:
+        return [cut_to_room(text, room)]
+    return [text[: fitting[-1]].rstrip(), cut_to_room(text[fitting[-1] :], room)]
+
+
+def stacked(x: float, y: float, lines: Iterable[str], class_: str, anchor: str = "start") -> Html:
+    """Write lines one below the other."""
+    return joined(words(x, y + LINE * i, text, class_, anchor) for i, text in enumerate(lines))
 
 
 def bottom_axis(axis: Axis, y: float, top: float, say: Callable[[float], str], name: str) -> Html:
