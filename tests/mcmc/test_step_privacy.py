@@ -11,12 +11,15 @@ from flint import arb
 from discreet.mcmc.annealed import AnnealedImportance
 from discreet.mcmc.assignment_gibbs import AssignmentGibbs
 from discreet.mcmc.barker import Barker
+from discreet.mcmc.hidden_markov_gibbs import HiddenMarkovGibbs, moved, transition_counts
 from discreet.mcmc.metropolis import Metropolis
 from discreet.mcmc.mixture import Mixture
 from discreet.mcmc.mixture_gibbs import MixtureGibbs
 from discreet.mcmc.proposals import CoordinateWalk, SimplexWalk
 from discreet.mcmc.running.endings import NoisyWeights, Resampled
-from discreet.mcmc.target import CellTarget, SimplexTarget
+from discreet.mcmc.target import CellTarget, SimplexTarget, in_units
+from discreet.models.hidden_markov import HiddenMarkov
+from discreet.privacy.accounting.composition import Composition
 from discreet.privacy.arithmetic.ball import ball, precision
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, NotProved
 from discreet.privacy.worst_pairs.tempered_posterior import log_normaliser
@@ -246,6 +249,65 @@ def test_a_partial_scan_costs_no_more_than_its_renyi_claim():
             # the outcome "not chosen" has chance ¾ on both sides
             total = 0.75 + 0.25 * (p**order * q ** (1 - order)).sum()
             assert math.log(total) / (order - 1) <= scan.renyi(order)
+
+
+# ── hidden Markov ──
+
+STEPS = 2
+HMM = HiddenMarkov(
+    states=2, chain="r", step="t", features=("x",), transition=Fraction(1, 4), emission=1
+).bind({"r": 1, "t": STEPS, "x": 2})
+EDGE = np.array([0.875, 0.125, 0.125, 0.875])  # both states at the end of their range
+
+
+def scan_law(kernel, cells, start):
+    """P(z) of all four paths after one scan from a start, in doubles."""
+    state, law = np.array([*start, *EDGE], dtype=np.float64), []
+    scores = kernel._scores(state, np.array(cells))
+    for path in itertools.product(range(2), repeat=STEPS):
+        chance = 1.0
+        for t in range(STEPS):
+            now = np.array([*path[:t], *start[t:]])
+            moves = transition_counts(now[None], 2)
+            moved(moves, now, t, -1)
+            weights = kernel.log_weights(in_units(kernel.log_prior(moves, now, t)), scores[t])
+            odds = np.exp([float(w - max(weights)) for w in weights])
+            chance *= odds[path[t]] / odds.sum()
+        law.append(chance)
+    return np.array(law)
+
+
+CELLS = [np.reshape(row, (STEPS, 2)) for row in ([2, 0, 1, 1], [1, 0, 0, 1], [1, 2, 1, 0], [0, 3, 0, 0])]
+
+
+def replaced(cells):
+    """Every neighbour by one record replaced: within its cell, or into another."""
+    for (c, x), (d, y) in itertools.permutations(np.ndindex(STEPS, 2), 2):
+        if cells[c, x]:
+            other = cells.copy()
+            other[c, x] -= 1
+            other[d, y] += 1
+            yield c == d, other
+
+
+def test_a_scan_of_hidden_states_stays_within_its_two_promises():
+    kernel = HiddenMarkovGibbs(HMM, truncation=Fraction(1, 4), temperature=2)
+    scan = kernel.guarantee.parts[-1][0]
+    assert len(scan.parts) == 2
+    stays, moves = sorted(scan.parts, key=lambda g: isinstance(g, Composition))
+    closest = {True: 0.0, False: 0.0}
+    for cells, start in itertools.product(CELLS, itertools.product(range(2), repeat=STEPS)):
+        p = scan_law(kernel, cells, start)
+        for within, other in replaced(cells):
+            q, claim = scan_law(kernel, other, start), stays if within else moves
+            for order in (1.5, 2.0, 4.0, 16.0):
+                exact = math.log((p**order * q ** (1 - order)).sum()) / (order - 1)
+                assert exact <= claim.renyi(order) * (1 + 1e-12)
+                closest[within] = max(closest[within], exact / claim.renyi(order))
+            for epsilon in (0.0, 0.25, 1.0, 1.9):
+                assert np.maximum(p - math.exp(epsilon) * q, 0).sum() <= claim.delta(epsilon) + 1e-12
+    assert closest[True] > 0.9  # a tenth less would be false
+    assert closest[False] > 0.5
 
 
 # ── annealed importance sampling ──

@@ -18,10 +18,9 @@ from discreet.mcmc.simplex import truncated_simplex
 from discreet.mcmc.target import SLACK, UNIT, in_units
 from discreet.mechanisms.mechanism import positive
 from discreet.models.hidden_markov import HiddenMarkov
-from discreet.privacy.accounting.composition import compose
+from discreet.privacy.accounting.composition import compose, parallel, repeat
 from discreet.privacy.arithmetic.ball import Exact, ceiling, settle
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.kinds import PureDP
 from discreet.privacy.worst_pairs.tempered_posterior import log_odds_range
 from discreet.sampling import exact
 from discreet.sampling.source import Source
@@ -36,8 +35,8 @@ class HiddenMarkovGibbs(Kernel):
 
     The joint is p(z) p₀(θ) Π_c Π_d Π_j θ_{z_c,d,j}^{n_cdj/T_d}, transitions integrated out, J entries cut at
     truncation/J. A record's value of feature d moves a log-density by at most Δ_d/T_d. A state reads its own
-    cell alone, so a substitution moves one update by 2Σ_d Δ_d/T_d or two by half of that, and the scan is
-    2Σ_d Δ_d/T_d-DP. With z public the record leaves one table of each feature and enters one, drawn
+    cell alone: with r = Σ_d Δ_d/T_d, a substitution within a cell gives one update a range of 2r, one
+    that changes the cell gives two updates a range of r each, the second where the first put it. With z public the record leaves one table of each feature and enters one, drawn
     independently: a range of 2Δ_d/T_d. Half of each where a record is added.
 
     T_d = T for all unless `shares` s_d are given: T_d = T Δ_d/(s_d Δ_x), Δ_x = Σ_d Δ_d, so that feature d
@@ -129,8 +128,14 @@ class HiddenMarkovGibbs(Kernel):
         if self.model.states == 1:
             return compose(*tables)  # every state is the one there is
         rounded = sum((w * (s + SLACK) for w, s in weighed), Fraction(0))  # ln θ is in whole units
-        scan = PureDP(bounded_range(records * rounded, self.relation).loss, relation=self.relation)
-        return compose(scan, *tables)
+        return compose(self._scan_promise(rounded), *tables)
+
+    def _scan_promise(self, r: Fraction) -> Guarantee:
+        """Range 2r where a record changes within its cell, or range r twice where it changes its cell."""
+        one = bounded_range(r, self.relation)
+        if not self.relation.replaces:
+            return one
+        return parallel(bounded_range(2 * r, self.relation), repeat(one, 2))
 
     # --- what it tells ------------
     def told(self, draws: State) -> tuple[tuple[str, ...], State]:
