@@ -35,9 +35,9 @@ class HiddenMarkovGibbs(Kernel):
 
     The joint is p(z) p₀(θ) Π_c Π_d Π_j θ_{z_c,d,j}^{n_cdj/T_d}, transitions integrated out, J entries cut at
     truncation/J. A record's value of feature d moves a log-density by at most Δ_d/T_d. A state reads its own
-    cell alone: with r = Σ_d Δ_d/T_d, a substitution within a cell gives one update a range of 2r, one
-    that changes the cell gives two updates a range of r each, the second where the first put it. With z public the record leaves one table of each feature and enters one, drawn
-    independently: a range of 2Δ_d/T_d. Half of each where a record is added.
+    cell alone: with r = Σ_d Δ_d/T_d, a substitution within a cell gives one update a range of 2r, one that
+    changes the cell gives two updates a range of r each. With z public the record leaves one table of each
+    feature and enters one, drawn independently: a range of 2Δ_d/T_d. Half of each where a record is added.
 
     T_d = T for all unless `shares` s_d are given: T_d = T Δ_d/(s_d Δ_x), Δ_x = Σ_d Δ_d, so that feature d
     pays s_d of what a sweep costs, and a sweep costs the same 4Δ_x/T for any shares.

@@ -203,7 +203,7 @@ class OneRange(OneLoss):
 
     @property
     def gdp_bound(self) -> float:
-        """The least μ that a range of length ε implies: that of ε/2-DP, the worst place for it [theory §8]."""
+        """The least μ that a range of length ε implies: that of ε/2-DP, its worst place [theory §8]."""
         return above(lambda: pure_gdp(Fraction(self.loss) / 2))
 
 
