@@ -108,7 +108,7 @@ def losses(promised: Mapping[str, Any]) -> list[tuple[float, float]]:
 
 def of_metric(promised: Mapping[str, Any]) -> bool:
     """Whether the promise is about two tables at a distance; its numbers are for distance 1."""
-    return promised["guarantee"].get("kind") == "MetricDP"
+    return bool(promised["guarantee"].get("kind") == "MetricDP")
 
 
 def asked_delta(promised: Mapping[str, Any]) -> float:
