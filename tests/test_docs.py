@@ -34,7 +34,7 @@ def _tests_named() -> str:
 
 def test_every_erratum_told_has_a_test_that_shows_it():
     told = re.findall(r"^### (\d+)\.", (ROOT / "docs/errata.md").read_text(), flags=re.MULTILINE)
-    assert [int(item) for item in told] == [*range(1, 21), *range(23, 27)]
+    assert sorted(int(item) for item in told) == [*range(1, 28)]
     shown = set(re.findall(r"def test_erratum_(\d\d)_", _tests_named()))
     assert {f"{int(item):02d}" for item in told} <= shown
 

@@ -21,7 +21,8 @@ from discreet.privacy.kinds import (
     RenyiDP,
     ZeroCDP,
 )
-from discreet.privacy.metric import (
+from discreet.privacy.under_metric import concentration, distinguishing, lipschitz, relaxed
+from discreet.privacy.under_metric.distances import (
     AbsoluteDifference,
     BrokenAxiom,
     DeclaredMetric,
@@ -33,6 +34,7 @@ from discreet.privacy.metric import (
     Weighted,
     check_axioms,
 )
+from discreet.privacy.under_metric.lipschitz import Lipschitz
 
 __all__ = [
     "ADD_REMOVE",
@@ -47,6 +49,7 @@ __all__ = [
     "GaussianDP",
     "Guarantee",
     "Hamming",
+    "Lipschitz",
     "Metric",
     "MetricDP",
     "MixedRange",
@@ -65,8 +68,12 @@ __all__ = [
     "ZeroCDP",
     "check_axioms",
     "compose",
+    "concentration",
+    "distinguishing",
     "filter_for",
+    "lipschitz",
     "parallel",
+    "relaxed",
     "repeat",
     "spend",
 ]

@@ -29,7 +29,7 @@ from discreet.privacy.kinds import (
     RenyiDP,
     ZeroCDP,
 )
-from discreet.privacy.metric_guarantee import MetricDP
+from discreet.privacy.under_metric.promise import MetricDP
 from discreet.privacy.worst_pairs.guarantee_of_pair import PrivacyProfile, RenyiCurve
 from discreet.privacy.worst_pairs.pairs import (
     BetaPairs,

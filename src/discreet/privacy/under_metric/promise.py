@@ -12,7 +12,7 @@ from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.arithmetic.curves import upward
 from discreet.privacy.bounded_loss import ApproxDP, PureDP
 from discreet.privacy.guarantee import Guarantee, Relation, nonnegative, positive
-from discreet.privacy.metric import Metric, distance
+from discreet.privacy.under_metric.distances import Metric, distance
 
 
 @final

@@ -59,6 +59,22 @@ def pair(x: ArrayLike, y: ArrayLike) -> tuple[Records, Records]:
     return first, second
 
 
+def whole_grid(grid: Exact | None) -> Fraction | None:
+    """Return a grid exactly; on the whole numbers none is needed, so that 1 is none."""
+    found = None if grid is None else Fraction(positive("grid", grid))
+    return None if found == 1 else found
+
+
+def rounded(grid: Exact | None) -> str:
+    return "" if grid is None else f" of records rounded to multiples of {float(grid):.6g}"
+
+
+def on_grid(records: Records, grid: Exact | None) -> NDArray[np.float64]:
+    """Return the records as doubles, rounded to the nearest multiple of the grid if there is one."""
+    values = records.astype(np.float64)
+    return values if grid is None else np.floor(values / float(grid) + 0.5) * float(grid)
+
+
 @final
 @dataclass(frozen=True)
 class Hamming(Metric):
@@ -78,17 +94,29 @@ class Hamming(Metric):
 @final
 @dataclass(frozen=True)
 class AbsoluteDifference(Metric):
-    """Σ_i |x_i − y_i|, over columns too: of exponential and Laplace likelihoods [D14, Lemmas 1, 3 and 4]."""
+    """Σ_i |x_i − y_i|, over columns too: of exponential and Laplace likelihoods [D14, Lemmas 1, 3 and 4].
+
+    With a grid it is the distance of the records rounded to it, which is what models on a grid read.
+    """
 
     kind: ClassVar[str] = "absolute_difference"
 
+    grid: Exact | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grid", whole_grid(self.grid))
+
     @property
     def words(self) -> str:
-        return "Σ |x_i − y_i|"
+        return f"Σ |x_i − y_i|{rounded(self.grid)}"
+
+    @property
+    def said(self) -> Mapping[str, object]:
+        return {} if self.grid is None else {"grid": str(self.grid)}
 
     def between(self, x: ArrayLike, y: ArrayLike) -> float:
-        first, second = pair(x, y)
-        return float(np.abs(first.astype(np.float64) - second.astype(np.float64)).sum())
+        first, second = (on_grid(part, self.grid) for part in pair(x, y))
+        return float(np.abs(first - second).sum())
 
 
 @final
@@ -98,13 +126,22 @@ class TotalDifference(Metric):
 
     kind: ClassVar[str] = "total_difference"
 
+    grid: Exact | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grid", whole_grid(self.grid))
+
     @property
     def words(self) -> str:
-        return "|Σ x_i − Σ y_i|"
+        return f"|Σ x_i − Σ y_i|{rounded(self.grid)}"
+
+    @property
+    def said(self) -> Mapping[str, object]:
+        return {} if self.grid is None else {"grid": str(self.grid)}
 
     def between(self, x: ArrayLike, y: ArrayLike) -> float:
-        first, second = pair(x, y)
-        return abs(float(first.sum(dtype=np.float64)) - float(second.sum(dtype=np.float64)))
+        first, second = (on_grid(part, self.grid) for part in pair(x, y))
+        return abs(float(first.sum()) - float(second.sum()))
 
 
 @final

@@ -10,7 +10,7 @@ import pytest
 import discreet as dc
 from discreet.privacy import json as as_json
 from discreet.privacy.accounting.filters import Overspent, filter_for, spend
-from discreet.privacy.metric import (
+from discreet.privacy.under_metric.distances import (
     AbsoluteDifference,
     DeclaredMetric,
     Hamming,
