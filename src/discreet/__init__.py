@@ -25,6 +25,7 @@ _HOME = {
     "tables.derived.columns": "col constant",
     "encoding.encoder": "Encoder EncodedRows",
     "ledger": "Ledger",
+    "ledger.scope": "ScopeRefusedError",
     "release.receipt": "LedgerError LedgerUnavailableError TamperedError",
     "release.folder": "BrokenRelease",
     "privatise": "privatise",

@@ -26,6 +26,7 @@ from discreet.families.normal_inverse_gamma import NormalInverseGamma as NormalI
 from discreet.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
 from discreet.families.normal_mean import NormalMean as NormalMean
 from discreet.ledger import Ledger as Ledger
+from discreet.ledger.scope import ScopeRefusedError as ScopeRefusedError
 from discreet.line import chains as chains
 from discreet.line.after_charge import ChargeKept as ChargeKept
 from discreet.line.charge import Interrupted as Interrupted

@@ -39,7 +39,7 @@ class Smokers:
 
     schema, columns, filters, derived, unit = Schema({"smoker": Binary()}), ("smoker",), (), {}, None
     model, relation, n, rows_per_unit = dc.BetaBernoulli(1, 1), dc.SUBSTITUTE, 120, 1
-    label, fingerprint = "smokers", "0" * 64
+    label, fingerprint, place = "smokers", "0" * 64, ""
 
     @property
     def table(self):

@@ -72,7 +72,7 @@ def test_a_ledger_of_another_version_is_named(run, home, budget):
     with sqlite3.connect("budget.db") as connection:
         connection.execute("UPDATE discreet_ledger SET version = 7")
     connection.close()
-    one_line(run(*FIT, *PAY), 2, "ledger of format 7 and this discreet reads format 3")
+    one_line(run(*FIT, *PAY), 2, "ledger of format 7 and this discreet reads format 4")
     assert not (home / "r").exists()
 
 

@@ -86,7 +86,7 @@ def test_two_budgets_of_different_kinds(place, opened):
     receipt = ledger.charge(ZeroCDP(0.0025), scopes=["table", "analyst"])
     assert receipt.scopes == ("analyst", "table")
     assert ledger.spent("analyst").sums == (Fraction(1, 4) * Fraction(0.01),)
-    assert [scope for scope in ledger.scopes() if ledger.history(scope)[-1].id == receipt.id] == [
+    assert [scope.scope for scope in ledger.scopes() if ledger.history(scope.scope)[-1].id == receipt.id] == [
         "analyst",
         "table",
     ]

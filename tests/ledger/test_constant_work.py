@@ -80,8 +80,8 @@ def test_a_charge_after_a_hundred_thousand_is_the_same_work(watched):
     with_past(ledger, seen, PAST)
     late, more = work(ledger, seen, promise, "many")
     assert late == statements
-    # BEGIN, lock, replay, scope, its sums, the entry, the head; SQLAlchemy commits past the cursor
-    words = ["BEGIN", "SELECT", "SELECT", "SELECT", "UPDATE", "INSERT", "UPDATE"]
+    # BEGIN, lock, replay, requirements, scope, sums, entry, head; SQLAlchemy commits past the cursor
+    words = ["BEGIN", "SELECT", "SELECT", "SELECT", "SELECT", "UPDATE", "INSERT", "UPDATE"]
     assert [sql.split()[0] for sql in late] == words
     # the same instructions, but for what a deeper tree may cost: a scan would cost 100 000
     assert instructions > 0
@@ -105,5 +105,5 @@ def test_a_budget_of_many_meters_takes_no_more_statements(watched):
     statements, _ = work(ledger, seen, promise, "one")
     for index in range(20):
         ledger.charge(promise, charge_id=f"c{index}")
-    assert len(statements) == 7
+    assert len(statements) == 8
     assert work(ledger, seen, promise, "more")[0] == statements

@@ -234,7 +234,7 @@ def test_a_ledger_of_another_version_is_refused_clearly(place, opened, by_hand):
     ledger = opened(place, PureDP(1))
     by_hand(place, "UPDATE discreet_ledger SET version = 7")
     for budget in (None, PureDP(1)):
-        with pytest.raises(LedgerError, match="ledger of format 7 and this discreet reads format 3"):
+        with pytest.raises(LedgerError, match="ledger of format 7 and this discreet reads format 4"):
             Ledger.open(place, budget)
     with pytest.raises(LedgerError, match="format 7"):
         ledger.charge(SMALL)  # also when it changes under an open ledger

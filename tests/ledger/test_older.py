@@ -118,7 +118,7 @@ def test_format_2_is_read_as_it_is_and_upgraded_by_the_first_write(place, opened
     assert ledger.verify() == before
     receipt = ledger.charge(ZeroCDP(Fraction(1, 1000)), scopes=["table", "unused"])
     assert receipt.rules == {"table": "orders", "unused": "orders"}  # as they always were
-    assert version(place) == 3
+    assert version(place) == 4
     assert ledger.verify(ledger.receipt("monday"), receipt).entries == 12
     assert ledger.spent("analyst").sums == (Fraction(1, 2),)
     assert ledger.spent("curve").sums == (Fraction(1, 4), Fraction(1, 2))
@@ -144,7 +144,7 @@ def test_format_1_is_read_as_it_is_and_upgraded_by_the_first_write(place, opened
     assert version(place) == 1
     receipt = ledger.charge(PureDP(1))
     ledger.record(receipt.id, {"": b"what was drawn"})
-    assert version(place) == 3
+    assert version(place) == 4
     assert ledger.released(receipt.id) == {"": b"what was drawn"}
     assert ledger.spent().sums == (Fraction(5, 4),)
     assert ledger.verify().entries == 11

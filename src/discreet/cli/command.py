@@ -18,7 +18,6 @@ from discreet import __version__
 from discreet.cli.audit import audit
 from discreet.cli.demo import demo
 from discreet.cli.fit import fit
-from discreet.cli.ledger import ledger
 from discreet.cli.local import local
 from discreet.cli.plan import plan
 from discreet.cli.predict import predict
@@ -38,6 +37,7 @@ from discreet.cli.printed.show import VERBOSE, all_is_said, complain, own_the_pr
 from discreet.cli.read import read
 from discreet.cli.reproduce import reproduce
 from discreet.cli.schema import schema
+from discreet.cli.scopes import ledger
 from discreet.cli.show import show
 from discreet.cli.tiers import tiers
 

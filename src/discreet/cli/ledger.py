@@ -17,7 +17,7 @@ from discreet.cli.typed.arguments import graph_relation, promise
 from discreet.shown import address
 
 if TYPE_CHECKING:
-    from discreet.ledger import Entry, Ledger
+    from discreet.ledger import Entry, Ledger, Remaining
 
 ledger = typer.Typer(
     name="ledger",
@@ -85,7 +85,7 @@ def init(
     neighbours = (relation or "substitute") if graph is None else graph_relation(graph, relation)
     opened = Ledger.open(where, promise(budget, neighbours), scope, rule=rule)
     if json:
-        dump(_scope(opened, scope))
+        dump(scope_row(opened.remaining(scope)))
     else:
         say(f"{reworded(opened.remaining(scope).words)}")
 
@@ -108,13 +108,15 @@ def show(
       discreet ledger show budget.db --picture spending.svg
     """
     opened = opened_ledger(where)
-    rows = [_scope(opened, name) for name in ([scope] if scope else opened.scopes())]
+    shown = [opened.remaining(scope)] if scope else opened.scopes()
+    rows = [scope_row(left) for left in shown]
     from discreet.ledger.spending import to_json, totals  # noqa: PLC0415 - loaded on use, not for --help
 
-    spent = opened.spent_by(scope)
+    spent, required = opened.spent_by(scope), opened.required()
     drawn = str(opened.picture(picture)) if picture else None
     if json:
-        dump({"ledger": address(where), "scopes": rows, "spending": to_json(spent), "picture": drawn})
+        told = {"scopes": rows, "required": required, "spending": to_json(spent), "picture": drawn}
+        dump({"ledger": address(where), **told})
         return
     columns = ("scope", "still fits", "left", "of the budget", "relation", "kept")
     table(
@@ -132,6 +134,9 @@ def show(
             ],
             numbers=(3, 4),
         )
+    for data, scopes in required.items():
+        whose = "every charge" if data == "*" else f"every charge that names {data}"
+        say(f"{whose} also charges {', '.join(scopes)}")
     if drawn:
         say(f"picture: {drawn}")
 
@@ -233,20 +238,20 @@ def export(
         say(f"wrote {written}")
 
 
-def _scope(opened: Ledger, name: str) -> dict[str, Any]:
-    from discreet.ledger.amounts import fits_in_words  # noqa: PLC0415
+def scope_row(left: Remaining) -> dict[str, Any]:
+    """Say what a scope holds, as a row and for programs."""
     from discreet.privacy.json import to_json  # noqa: PLC0415
     from discreet.privacy.words import in_words  # noqa: PLC0415
 
-    left = opened.remaining(name)
     return {
-        "scope": name,
+        "scope": left.scope,
         "budget": in_words(left.budget),
         "guarantee": to_json(left.budget),
         "relation": left.budget.relation.to_json(),
         "neighbours": left.budget.relation.name,
         "share": left.share,
-        "fits": fits_in_words(left.state),
+        "fits": left.fits,
+        "closed": left.closed,
         "rule": left.rule,
         "kept": left.kept,
     }

@@ -48,7 +48,8 @@ def local(
         typer.Option(help="The profile as which rows of an undeclared one are released; needs a column."),
     ] = None,
     per_source: Annotated[int, typer.Option(help="How many rows one source has at most.")] = 1,
-    scope: Annotated[str | None, typer.Option(help="The scope to charge.")] = None,
+    scope: Annotated[str | None, typer.Option(metavar="NAME[,NAME]", help="The scope(s) to charge.")] = None,
+    actor: o.Actor = None,
     seed: o.Seed = None,
     json: o.Json = False,
 ) -> None:
@@ -88,7 +89,8 @@ def local(
                 ledger=book,
                 unknown=unknown,
                 per_source=per_source,
-                scope=scope,
+                scope=scope.split(",") if scope else None,
+                actor=actor,
                 source=None if seed is None else SeededSource(seed),
             )
         with undisturbed(), lost_if_unwritten(made.receipt, out):

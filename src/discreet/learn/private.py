@@ -57,6 +57,8 @@ class PrivateEstimator(Said, BaseEstimator):  # type: ignore[misc]  # scikit-lea
     relation: Relation | str | None = None
     ledger: Ledger | str | None = None
     scope: str | Sequence[str] | None = None
+    label: str | None = None  # what the data set is called in the ledger
+    actor: str | None = None  # who asks, as declared
     random_state: int | Source | None = None
 
     def fit(
@@ -107,7 +109,8 @@ class PrivateEstimator(Said, BaseEstimator):  # type: ignore[misc]  # scikit-lea
         asked = {"estimator": note, "mechanism": dict(parameters(ready)), "n": ready.n, **declared}
         asked["seeded"] = bits(self.random_state).seeded  # a seeded fit must not come back as a private one
         form = values({**asked, "models": [model_to_json(model) for model in models]}, models)
-        about = {"model": models[0].name, "mechanism": ready.name}
+        said = {"data": self.label, "model": models[0].name, "mechanism": ready.name, "actor": self.actor}
+        about = {name: value for name, value in said.items() if value}
         named = self._charge_id
         receipt = pay(book, *promises, scope=self.scope, charge_id=named, note=note, about=about)
         self.receipt_ = replace(receipt, computed=True, replay=False)

@@ -1,4 +1,4 @@
-"""The durable budget: `book` is the ledger, `store` its transactions, `amounts` its prices."""
+"""The durable budget: `book` is the ledger, `transaction` what it writes, `proof` what verifies it."""
 
 from discreet.ledger.book import (
     Entry,
@@ -9,6 +9,7 @@ from discreet.ledger.book import (
     Overspent,
     Receipt,
     Remaining,
+    ScopeRefusedError,
     TamperedError,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "Overspent",
     "Receipt",
     "Remaining",
+    "ScopeRefusedError",
     "TamperedError",
 ]

@@ -176,6 +176,14 @@ def fits_in_words(state: Spending) -> str:
     return words if said else f"{words}, with relation={budget.relation.name}"
 
 
+def spent_words(state: Spending) -> str:
+    """Say what was spent, of budgets that are kept by one sum, or by one and δ."""
+    if len(state.filter.meters) != 1:
+        return ""
+    said = f"{state.filter.meters[0].symbol} = {number(state.sums[0] or Fraction(0))}"
+    return f": {said}" + (f", δ = {number(state.disclosed)}" if state.filter.slack else "")
+
+
 def _crumb(budget: Guarantee, found: Guarantee) -> bool:
     """Whether what is left is only what rounding left over, which is of no use to anybody."""
     kinds = ApproxDP | PureDP | MetricDP
@@ -255,6 +263,7 @@ class Remaining:
     scope: str
     state: Spending
     rule: str = SUMS  # "sums" or "orders"; "" until the first charge settles it
+    closed: str = ""  # since when and why, where nothing is charged to the scope any more
 
     @property
     def budget(self) -> Guarantee:
@@ -262,7 +271,12 @@ class Remaining:
 
     @property
     def words(self) -> str:
-        return f"{self.scope}: of {in_words(self.budget)} there fits {fits_in_words(self.state)}"
+        return f"{self.scope}: of {in_words(self.budget)} there fits {self.fits}"
+
+    @property
+    def fits(self) -> str:
+        """Say what may still be charged."""
+        return f"nothing; it is {self.closed}" if self.closed else fits_in_words(self.state)
 
     @property
     def kept(self) -> str:
@@ -272,7 +286,7 @@ class Remaining:
     @property
     def share(self) -> float:
         """The part of the budget that one more release may use: of ε, ρ or μ², or of the scarcest order."""
-        if not self.budget.relation.known:
+        if self.closed or not self.budget.relation.known:
             return 0.0
         if isinstance(self.budget, ApproxDP):
             fits = self.guarantee
@@ -284,10 +298,14 @@ class Remaining:
     @property
     def guarantee(self) -> Guarantee | None:
         """Give the largest promise of the budget's own kind that still fits; None when none does."""
+        if self.closed:
+            return None
         return largest(self.budget, self.state) if self.budget.relation.known else None
 
     def admits(self, guarantee: Guarantee) -> bool:
         """Whether it would fit now; only charging decides."""
+        if self.closed:
+            return False
         if not self.rule:
             fresh = Tariff.of(self.budget, rule_for(self.budget, guarantee, None))
             return fresh.holds(fresh.price(guarantee))

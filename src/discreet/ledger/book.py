@@ -6,36 +6,45 @@ waste budget, never overspend it. See amounts for the prices and discreet.releas
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
-from discreet.ledger.amounts import Price, Remaining, generous, promise_words, refusal
+from discreet.ledger import changes
+from discreet.ledger.amounts import Remaining
+from discreet.ledger.bill import (
+    LONGEST_NOTE,
+    Bill,
+    charged,
+    described,
+    named,
+    open_charge,
+    opened,
+    refusing,
+    replayed,
+)
 from discreet.ledger.export import as_csv, as_json
-from discreet.ledger.spending import Spent, Total, html, picture, spent, totals
-from discreet.ledger.spending import to_json as to_rows
-from discreet.ledger.store import (
-    DoesNotFitError,
-    Scope,
-    StaleScopeError,
-    Store,
-    Transaction,
+from discreet.ledger.proof import checked
+from discreet.ledger.reads import (
     all_kept,
     head_of,
     known_scope,
     left_in,
     receipt_of,
+    remaining_of,
+    required_by,
     rows,
-    scope_names,
     scope_rows,
     scope_states,
     stored_releases,
 )
-from discreet.privacy.accounting.filters import Overspent, Spending, rules_of
+from discreet.ledger.scope import Scope, ScopeRefusedError, StaleScopeError
+from discreet.ledger.spending import Spent, Total, html, picture, spent, totals
+from discreet.ledger.spending import to_json as to_rows
+from discreet.ledger.store import Store
+from discreet.privacy.accounting.filters import Overspent, Spending
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.json import to_json
 from discreet.privacy.words import in_words
@@ -48,13 +57,10 @@ from discreet.release.receipt import (
     Receipt,
     TamperedError,
     canonical,
-    checked,
-    exact,
     refuse_changed,
     refuse_forged,
-    written,
 )
-from discreet.shown import address, visible
+from discreet.shown import address
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,10 +74,10 @@ __all__ = [
     "Overspent",
     "Receipt",
     "Remaining",
+    "ScopeRefusedError",
     "TamperedError",
 ]
 
-LONGEST_NAME, LONGEST_NOTE = 200, 4000
 PATIENCE = 20  # times that a charge looks its scopes up again, because others settled them meanwhile
 
 
@@ -85,7 +91,7 @@ class Ledger:
 
     def __init__(self, store: Store, scope: str) -> None:
         self._store = store
-        self.scope = _named("scope", scope)
+        self.scope = named("scope", scope)
         self._known: dict[str, Scope] = {}
 
     @classmethod
@@ -113,7 +119,7 @@ class Ledger:
         return ledger
 
     def _start(self, scope: str, budget: Guarantee, rule: str | None) -> None:
-        _opened(scope, budget, rule)  # refuse a budget without a filter before a file appears
+        opened(scope, budget, rule)  # refuse a budget without a filter before a file appears
         self._store.create()
         self.add_scope(scope, budget, rule=rule)
 
@@ -134,14 +140,14 @@ class Ledger:
 
     def add_scope(self, name: str, budget: Guarantee, *, rule: str | None = None) -> None:
         """Open a scope; asked again with the same budget, do nothing."""
-        scope = _opened(_named("scope", name), budget, rule)
+        scope = opened(named("scope", name), budget, rule)
         with self._store.writing(f"open scope {name!r}") as book:
             before = book.find("scope", name)
             if before is None:
                 book.open_scope(scope)
                 return
             held = known_scope(book.connection, name)
-        if held.held not in {scope.held, canonical(to_json(budget))}:
+        if not {held.held, canonical(before.content["budget"])} & {scope.held, canonical(to_json(budget))}:
             raise LedgerError(
                 f"scope {name!r} has budget {in_words(held.budget)}, which cannot become {in_words(budget)}; "
                 "open it without a budget, or name another scope"
@@ -168,7 +174,7 @@ class Ledger:
         a charge id used before nothing is charged and the first receipt comes back, with replay=True. `about`
         says who asks what of which data: data, fingerprint, columns, model, mechanism, actor.
         """
-        name = uuid.uuid4().hex if charge_id is None else _named("charge id", charge_id)
+        name = uuid.uuid4().hex if charge_id is None else named("charge id", charge_id)
         if not isinstance(note, str) or len(note) > LONGEST_NOTE:
             raise LedgerError(f"a note is a text of at most {LONGEST_NOTE} characters")
         bill = Bill(name, guarantee, target, note, described(about or {}), charge_id is not None)
@@ -182,15 +188,16 @@ class Ledger:
 
     def _paid(self, bill: Bill, chosen: Sequence[Scope]) -> Receipt:
         offers = {scope.name: scope.tariff.prices(bill.guarantee, bill.target) for scope in chosen}
-        with _refusing(bill), self._store.writing(f"charge {bill.name!r}") as book:
+        with refusing(bill), self._store.writing(f"charge {bill.name!r}") as book:
             first = book.find("charge", bill.name) if bill.asked_before else None
             if first is not None:
-                return _replayed(book, first, bill, sorted(offers))
+                return replayed(book, first, bill, sorted(offers))
+            book.refuse_beside(bill.about, sorted(offers))
             paid = {
                 scope.name: offers[scope.name][book.spend(scope, [price for _, price in offers[scope.name]])]
                 for scope in chosen
             }
-            entry = book.append("charge", bill.name, **_charged(bill, chosen, paid))
+            entry = book.append("charge", bill.name, **charged(bill, chosen, paid))
         self._known.update({scope.name: scope for scope in chosen})
         return Receipt.of(entry)
 
@@ -202,20 +209,20 @@ class Ledger:
         with self._store.writing(f"record the release of {receipt_id!r}") as book:
             first = stored_releases(book.connection, receipt_id)
             if not first:
-                book.computed(_open_charge(book, receipt_id), bodies)
+                book.computed(open_charge(book, receipt_id), bodies)
         return first or dict(bodies)
 
     def mark_computed(self, receipt_id: str) -> None:
         """Say, before it leaves, that a charge's release was made elsewhere: once, and no refund after."""
         with self._store.writing(f"mark {receipt_id!r} as computed") as book:
-            book.computed(_open_charge(book, receipt_id), {})
+            book.computed(open_charge(book, receipt_id), {})
 
     def claim(self, receipt_id: str, run: str) -> None:
         """Let one run, and no other, write what a charge paid for to a file of its own, state by state."""
         with self._store.writing(f"claim {receipt_id!r}") as book:
             before = book.find("computed", receipt_id)
             if before is None and run:
-                book.computed(_open_charge(book, receipt_id), {}, run=run)
+                book.computed(open_charge(book, receipt_id), {}, run=run)
             elif before is None or before.content.get("run", "") != run or before.content.get("releases"):
                 raise LedgerError(
                     f"charge {receipt_id!r} did not pay for this run: resume the file of the run it paid "
@@ -227,17 +234,56 @@ class Ledger:
         if not isinstance(reason, str) or not 0 < len(reason) <= LONGEST_NOTE:
             raise LedgerError(f"a refund needs a reason of 1 to {LONGEST_NOTE} characters")
         with self._store.writing(f"refund {receipt_id!r}") as book:
-            charge = _open_charge(book, receipt_id)
-            amounts = charge.content["amounts"]
-            for name in sorted(amounts):
-                book.spend(known_scope(book.connection, name), [exact(amounts[name])], sign=-1)
-            return book.append("refund", charge.id, scopes=sorted(amounts), note=reason)
+            charge = open_charge(book, receipt_id)
+            book.give_back(charge)
+            return book.append("refund", charge.id, scopes=sorted(charge.content["amounts"]), note=reason)
+
+    def close_scope(self, name: str, reason: str = "") -> None:
+        """Let nothing more be charged to a scope; what was paid for may still be computed, or refunded."""
+        with self._store.writing(f"close scope {name!r}") as book:
+            changes.close(book, name, reason)
+
+    def reopen_scope(self, name: str, reason: str = "") -> None:
+        """Let a closed scope be charged again."""
+        with self._store.writing(f"reopen scope {name!r}") as book:
+            changes.reopen(book, name, reason)
+
+    def lower_scope(self, name: str, budget: Guarantee, reason: str = "") -> None:
+        """Give a scope a smaller budget of the same kind, never below what it has spent."""
+        after = opened(named("scope", name), budget, None)
+        with self._store.writing(f"lower scope {name!r}") as book:
+            changes.lower(book, after, reason)
+
+    def raise_scope(self, name: str, budget: Guarantee, reason: str) -> None:
+        """Give a scope a larger budget of the same kind; the reason stays on record.
+
+        From then on the scope promises the larger budget, for what was released before too.
+        """
+        after = opened(named("scope", name), budget, None)
+        with self._store.writing(f"raise scope {name!r}") as book:
+            changes.raised(book, after, reason)
+
+    def require(self, data: str, scopes: str | Sequence[str], reason: str = "") -> None:
+        """Have every charge that names a data set charge these scopes too; "*" stands for every charge.
+
+        A data set is named by its label, its fingerprint, or the place where its rows lie (`Table.label`,
+        `.fingerprint`, `.place`). Scopes may be added; to leave out one that was required takes a reason.
+        """
+        with self._store.writing(f"require the scopes of {data!r}") as book:
+            changes.require(book, data, (scopes,) if isinstance(scopes, str) else scopes, reason)
 
     # ── reading ─────────────────────────────────────────────────────────────────────────────────────
 
-    def scopes(self) -> tuple[str, ...]:
+    def scopes(self) -> tuple[Remaining, ...]:
+        """List every scope as it stands: its budget by now, what is left, how it is kept, if it is closed."""
         with self._store.reading() as connection:
-            return scope_names(connection)
+            return tuple(remaining_of(row) for row in scope_rows(connection))
+
+    def required(self) -> dict[str, tuple[str, ...]]:
+        """Say which scopes each data set requires."""
+        with self._store.reading() as connection:
+            found = required_by(connection)
+        return {data: tuple(names) for data, names in found.items() if names}
 
     def spent(self, scope: str | None = None) -> Spending:
         """Give the filter's state: one exact sum for each meter."""
@@ -272,7 +318,7 @@ class Ledger:
         return _fresh_file(target, (html if target.suffix == ".html" else picture)(*self._shares()))
 
     def _shares(self) -> tuple[list[Total], dict[str, float]]:
-        return totals(self.spent_by()), {name: self.remaining(name).share for name in self.scopes()}
+        return totals(self.spent_by()), {scope.scope: scope.share for scope in self.scopes()}
 
     def _repr_html_(self) -> str:
         return html(*self._shares())
@@ -311,7 +357,8 @@ class Ledger:
         held = [(claim if isinstance(claim, Receipt) else claim.receipt, claim) for claim in claims]
         with self._store.reading() as connection:
             states = scope_states(connection)
-            head = checked(rows(connection), head_of(connection), states, all_kept(connection))
+            required = required_by(connection)
+            head = checked(rows(connection), head_of(connection), states, required, all_kept(connection))
             for receipt, claim in held:
                 refuse_forged(receipt, receipt_of(connection, receipt.id))
                 if not isinstance(claim, Receipt):
@@ -325,7 +372,8 @@ class Ledger:
             raise LedgerError(f"a ledger is exported as .json or .csv, got the name {target.name!r}")
         with self._store.reading() as connection:
             entries, head, states = tuple(rows(connection)), head_of(connection), scope_states(connection)
-            text = as_csv(entries) if target.suffix == ".csv" else as_json(entries, head, states)
+            required = required_by(connection)
+            text = as_csv(entries) if target.suffix == ".csv" else as_json(entries, head, states, required)
         return _fresh_file(target, text)
 
     # ── scopes ──────────────────────────────────────────────────────────────────────────────────────
@@ -357,142 +405,3 @@ def _fresh_file(target: Path, text: str) -> Path:
             f"{address(target)} exists, and an earlier export is a record: choose another name"
         ) from None
     return target
-
-
-@final
-@dataclass(frozen=True)
-class Bill:
-    """What a charge is asked to pay for."""
-
-    name: str
-    guarantee: Guarantee
-    target: Guarantee | None
-    note: str
-    about: dict[str, Any]
-    asked_before: bool  # whether the id may be known
-
-    def promises(self) -> list[Any]:
-        """Return both promises as JSON reads them back, the mechanism's own first."""
-        both = [self.guarantee] if self.target in {None, self.guarantee} else [self.guarantee, self.target]
-        return [json.loads(canonical(to_json(promise))) for promise in both if promise is not None]
-
-
-def _opened(name: str, budget: Guarantee, rule: str | None) -> Scope:
-    """Build a new scope; where there is one rule only, it is settled."""
-    rules = rules_of(budget)
-    if rule is not None and rule not in rules:
-        raise LedgerError(f"{in_words(budget)} is kept by the rule {' or '.join(rules)}, got {rule!r}")
-    settled = rule or (rules[0] if len(rules) == 1 else "")
-    whole = generous(budget)
-    scope = Scope(name, whole, settled, canonical(to_json(whole)))
-    _ = scope.tariff
-    return scope
-
-
-def _charged(
-    bill: Bill, chosen: Sequence[Scope], paid: Mapping[str, tuple[Guarantee, Price]]
-) -> dict[str, Any]:
-    """Write what was paid: by which rule, and where at the target's price."""
-    own, *asked = bill.promises()
-    by_target = [name for name, (promise, _) in paid.items() if asked and promise != bill.guarantee]
-    rules = {scope.name: scope.rule for scope in chosen if len(rules_of(scope.budget)) > 1}
-    more = {"target": asked[0] if asked else None, "by_target": sorted(by_target), "rules": rules}
-    more["about"] = bill.about
-    return {
-        "scopes": sorted(paid),
-        "guarantee": own,
-        "amounts": {name: written(price) for name, (_, price) in paid.items()},
-        "note": bill.note,
-        **{name: value for name, value in more.items() if value},
-    }
-
-
-@contextmanager
-def _refusing(bill: Bill) -> Iterator[None]:
-    """Say what would fit, once the lock is given back."""
-    try:
-        yield
-    except DoesNotFitError as full:
-        raise refusal(full.state, bill.target or bill.guarantee, full.scope) from None
-
-
-def _named(what: str, name: str) -> str:
-    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        raise LedgerError(f"a {what} is 1 to {LONGEST_NAME} printable characters, got {name!r}")
-    return name
-
-
-ABOUT = {
-    "data": "data set's label",
-    "fingerprint": "fingerprint",
-    "columns": "column's name",
-    "model": "model's name",
-    "mechanism": "mechanism's name",
-    "actor": "name of an actor",
-}
-ASKED = ("data", "columns", "model", "mechanism")  # what makes two charges with one id the same question
-
-
-def described(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Hold what is said of a charge to short public names; what is empty is left out."""
-    strange = sorted(set(about) - set(ABOUT))
-    if strange:
-        raise LedgerError(f"about says {', '.join(ABOUT)}; got {', '.join(strange)}")
-    kept = {name: about[name] for name in ABOUT if about.get(name)}
-    for name, value in kept.items():
-        for word in value if name == "columns" else [value]:
-            _shown(ABOUT[name], word)
-    return {**kept, "columns": list(kept["columns"])} if "columns" in kept else kept
-
-
-def _shown(what: str, word: str) -> None:
-    """Refuse what cannot be shown as it stands; blanks of any kind, as in the names of files, can."""
-    if not isinstance(word, str) or len(word) > LONGEST_NAME or visible(word) != word:
-        raise LedgerError(f"a {what} is at most {LONGEST_NAME} characters that can be shown, got {word!r}")
-
-
-def _replayed(book: Transaction, first: Entry, bill: Bill, scopes: list[str]) -> Receipt:
-    """Give the first receipt back, if it paid for the same thing and was not refunded."""
-    content = first.content
-    if content["guarantee"] not in bill.promises() or content["scopes"] != scopes:
-        raise LedgerError(
-            f"charge id {first.id!r} already paid for {promise_words(content['guarantee'])} in "
-            f"{', '.join(content['scopes'])}; choose another id for another release"
-        )
-    _refuse_another(first, bill)
-    if book.find("refund", first.id):
-        raise LedgerError(f"charge {first.id!r} was refunded; choose a new charge id")
-    return Receipt.of(first, replay=True, computed=book.find("computed", first.id) is not None)
-
-
-def _refuse_another(first: Entry, bill: Bill) -> None:
-    """Refuse another question where both say what is asked of which data: the ledger would tell a falsehood.
-
-    Where the data lie may change, and who asks.
-    """
-    before, now = first.content.get("about", {}), bill.about
-    differ = [name for name in ASKED if name in before and name in now and before[name] != now[name]]
-    if differ:
-        said = ", ".join(f"{ABOUT[name]} {_word(before[name])}, not {_word(now[name])}" for name in differ)
-        raise LedgerError(
-            f"charge id {first.id!r} already paid for another question ({said}): ask that one again, or "
-            "choose another id and pay"
-        )
-
-
-def _word(said: str | list[str]) -> str:
-    return repr(said) if isinstance(said, str) else ", ".join(map(repr, said))
-
-
-def _open_charge(book: Transaction, receipt_id: str) -> Entry:
-    """Find a charge whose release is neither computed nor given up."""
-    charge = book.find("charge", receipt_id)
-    if charge is None:
-        raise LedgerError(f"there is no charge {receipt_id!r}; history() lists them")
-    if book.find("refund", receipt_id):
-        raise LedgerError(f"charge {receipt_id!r} was refunded; charge again under a new id")
-    if book.find("computed", receipt_id):
-        raise LedgerError(
-            f"the release of charge {receipt_id!r} was computed: it is neither refunded nor computed again"
-        )
-    return charge

@@ -8,17 +8,25 @@ import json
 from collections.abc import Mapping, Sequence
 
 from discreet.ledger.amounts import FULL
-from discreet.release.receipt import Entry, Head, State, canonical, written
+from discreet.ledger.proof import State
+from discreet.release.receipt import Entry, Head, canonical, written
 from discreet.shown import cell, json_text
 
 FIELDS = ("position", "kind", "id", "at", "scopes", "guarantee", "amounts", "note", "previous", "hash")
 
 
-def as_json(entries: Sequence[Entry], head: Head, scopes: Mapping[str, State]) -> str:
+def as_json(
+    entries: Sequence[Entry],
+    head: Head,
+    scopes: Mapping[str, State],
+    required: Mapping[str, Sequence[str]],
+) -> str:
     """Everything; a hash is the SHA-256 of the previous hash, the position and the body."""
     budgets = {
         name: {
-            "budget": json.loads(state.budget),
+            "budget": state.terms.get("budget", json.loads(state.opened)),
+            "opened_with": json.loads(state.opened),
+            "closed": state.terms.get("closed"),
             "spent_units": written(state.lanes),
             "full": FULL,
             "rule": state.terms["rule"],
@@ -28,6 +36,7 @@ def as_json(entries: Sequence[Entry], head: Head, scopes: Mapping[str, State]) -
     document = {
         "head": {"entries": head.entries, "hash": head.hash},
         "scopes": budgets,
+        "required": {data: list(names) for data, names in required.items()},
         "entries": [{**entry.flat(), "body": entry.body} for entry in entries],
     }
     return json_text(document, indent=1, sort_keys=True) + "\n"

@@ -35,9 +35,11 @@ from discreet.shown import address
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-VERSION = 3  # of this layout; a file of another one is refused
-# Read as they are, and upgraded in place by the first write: 1 kept no releases, 2 had one rule for (ε, δ)
-OLDER = (1, 2)
+VERSION = 4  # of this layout; a file of another one is refused
+# Read as they are, and upgraded in place by the first write: 1 kept no releases, 2 had one rule for (ε, δ),
+# in 3 no data set required its scopes
+OLDER = (1, 2, 3)
+BEFORE_TERMS = (1, 2)
 PATIENCE = 180  # seconds that a writer waits for its turn: SQLite is not fair to a crowd
 
 metadata = MetaData()
@@ -58,7 +60,7 @@ SCOPES = Table(
     Column("capacity", BigInteger, nullable=False),
     Column("spent", BigInteger, nullable=False),
     Column("others", Text, nullable=False),  # every meter's sum, exactly; `spent` is one of them, rounded up
-    Column("terms", Text, nullable=False),  # by which rule it is kept
+    Column("terms", Text, nullable=False),  # its rule; its budget, if lowered or raised; if it is closed
     CheckConstraint("spent >= 0 AND spent <= capacity", name="discreet_within_budget"),
 )
 ENTRIES = Table(
@@ -78,6 +80,12 @@ RELEASES = Table(
     Column("id", String(200), primary_key=True),  # of the charge
     Column("name", String(200), primary_key=True),  # which of its releases; "" where there is one
     Column("body", LargeBinary, nullable=False),
+)
+REQUIRED = Table(
+    "discreet_required",
+    metadata,
+    Column("data", String(200), primary_key=True),  # a data set's label, fingerprint or place; * for all
+    Column("scopes", Text, nullable=False),  # which every charge that names it must charge too
 )
 
 
@@ -116,6 +124,8 @@ _refuse("DELETE", SCOPES)
 _refuse("UPDATE", RELEASES)
 _refuse("DELETE", RELEASES)
 _refuse("UPDATE", SCOPES, _FIXED)
+_refuse("DELETE", REQUIRED)
+_refuse("UPDATE", REQUIRED, "NEW.data <> OLD.data")
 
 
 def upgrade(connection: Connection, version: int, lanes: Mapping[str, str], terms: str) -> None:
@@ -123,8 +133,14 @@ def upgrade(connection: Connection, version: int, lanes: Mapping[str, str], term
 
     `lanes` holds each scope's sums as they are written from now on, `terms` what those scopes were kept by.
     """
-    if version < 2:
-        metadata.create_all(connection, tables=[RELEASES])
+    metadata.create_all(connection, tables=[RELEASES, REQUIRED])
+    if version in BEFORE_TERMS:
+        _given_terms(connection, lanes, terms)
+    connection.execute(update(LEDGER).values(version=VERSION))
+
+
+def _given_terms(connection: Connection, lanes: Mapping[str, str], terms: str) -> None:
+    """Let scopes have terms, and entries be of further kinds."""
     connection.exec_driver_sql(f"ALTER TABLE {SCOPES.name} ADD COLUMN terms TEXT NOT NULL DEFAULT ''")
     for name, sums in lanes.items():
         connection.execute(update(SCOPES).where(SCOPES.c.name == name).values(others=sums, terms=terms))
@@ -132,7 +148,6 @@ def upgrade(connection: Connection, version: int, lanes: Mapping[str, str], term
         connection.exec_driver_sql(f"ALTER TABLE {ENTRIES.name} DROP CONSTRAINT discreet_known_kind")
     else:
         _rebuilt(connection)
-    connection.execute(update(LEDGER).values(version=VERSION))
 
 
 def _rebuilt(connection: Connection) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from html import escape
 from typing import Any, final
 
 from discreet.ledger.amounts import FULL, promise_words
-from discreet.ledger.store import ScopeRow
+from discreet.ledger.proof import LiveCharges
+from discreet.ledger.reads import ScopeRow
 from discreet.release.receipt import Entry, exact
 from discreet.shown import visible
 
@@ -41,7 +43,9 @@ def spent(entries: Iterable[Entry], scopes: Sequence[ScopeRow]) -> list[Spent]:
     lanes = {row.name: _telling(row) for row in scopes}
     charges: dict[str, Entry] = {}
     released: set[str] = set()
+    live = LiveCharges()
     for entry in entries:
+        live.step(entry)
         if entry.kind == "charge":
             charges[entry.id] = entry
         elif entry.kind == "refund":
@@ -49,7 +53,7 @@ def spent(entries: Iterable[Entry], scopes: Sequence[ScopeRow]) -> list[Spent]:
         elif entry.kind == "computed":
             released.add(entry.id)
     return [
-        _row(entry, scope, lanes[scope], released)
+        _row(entry, scope, exact(live.amounts[entry.id][scope])[lanes[scope]], released)
         for entry in charges.values()
         for scope in entry.content["scopes"]
     ]
@@ -62,7 +66,7 @@ def _telling(row: ScopeRow) -> int:
     return 1 + sums.index(max(sums) if all_hold else min(sums))
 
 
-def _row(entry: Entry, scope: str, lane: int, released: set[str]) -> Spent:
+def _row(entry: Entry, scope: str, cost: Fraction, released: set[str]) -> Spent:
     said = entry.content
     about: Mapping[str, Any] = said.get("about", {})
     paid = said["target"] if scope in said.get("by_target", ()) else said["guarantee"]
@@ -74,7 +78,7 @@ def _row(entry: Entry, scope: str, lane: int, released: set[str]) -> Spent:
         model=about.get("model", ""),
         mechanism=about.get("mechanism", ""),
         promise=promise_words(paid),
-        share=float(exact(said["amounts"][scope])[lane] / FULL),
+        share=float(cost / FULL),
         at=said["at"],
         charge=entry.id,
         released=entry.id in released,

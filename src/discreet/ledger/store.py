@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sqlite3
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
-from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
-from sqlalchemy import Connection, Engine, Row, bindparam, insert, inspect, select, text, update
+from sqlalchemy import Connection, Engine, insert, inspect, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from discreet.ledger.amounts import FULL, Remaining, Tariff, rule_for
+from discreet.ledger.proof import BEFORE_RULES
+from discreet.ledger.reads import ONLY_ROW, scope_rows
 from discreet.ledger.schema import (
-    ENTRIES,
+    BEFORE_TERMS,
     LEDGER,
     OLDER,
-    RELEASES,
-    SCOPES,
     VERSION,
     connected,
     located,
@@ -33,26 +26,15 @@ from discreet.ledger.schema import (
     upgrade,
     write_ahead,
 )
+from discreet.ledger.transaction import Transaction
 from discreet.place import other_names
-from discreet.privacy.accounting.filters import SUMS, Spending
-from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.json import from_json
 from discreet.release.receipt import (
-    BEFORE_RULES,
     GENESIS,
-    Entry,
     Head,
     LedgerError,
     LedgerUnavailableError,
-    Receipt,
-    State,
-    added,
     as_written,
     canonical,
-    entry_after,
-    exact,
-    sealed,
-    unsealed,
     written,
 )
 from discreet.shown import address
@@ -61,150 +43,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
 
-PAGE = 1000
-
-# Built once: a statement built anew costs more than running it, and the lock is held meanwhile.
-_ONLY_ROW = select(LEDGER).where(LEDGER.c.one == 1)
-_LOCK = _ONLY_ROW.with_for_update()  # on SQLite the transaction began by taking the lock
-_MOVE_HEAD = update(LEDGER).where(LEDGER.c.one == 1).values(entries=bindparam("to"), head=bindparam("last"))
-_FIND = select(ENTRIES).where(ENTRIES.c.kind == bindparam("a_kind"), ENTRIES.c.id == bindparam("an_id"))
-_SCOPE = select(SCOPES).where(SCOPES.c.name == bindparam("scope"))
-_HOLD = (
-    update(SCOPES)
-    .where(SCOPES.c.name == bindparam("scope"))
-    .values(spent=bindparam("guarded"), others=bindparam("sums"), terms=bindparam("said"))
-)
-_KEPT = select(RELEASES.c.name, RELEASES.c.body).where(RELEASES.c.id == bindparam("an_id"))
-
-
-@final
-@dataclass(frozen=True)
-class Scope:
-    """A budget under a name, by which rule it is kept, and what it costs to spend of it."""
-
-    name: str
-    budget: Guarantee
-    rule: str  # "" until the first charge settles it
-    held: str  # the budget as canonical JSON
-
-    @classmethod
-    def of(cls, name: str, held: str, terms: Mapping[str, Any]) -> Scope:
-        return cls(name, from_json(json.loads(held)), str(terms["rule"]), held)
-
-    @cached_property
-    def tariff(self) -> Tariff:
-        return Tariff.of(self.budget, self.rule or SUMS)
-
-    def settled(self, guarantee: Guarantee, target: Guarantee | None) -> Scope:
-        """Return the scope as its first charge settles it."""
-        if self.rule:
-            return self
-        return replace(self, rule=rule_for(self.budget, guarantee, target))
-
-
-class StaleScopeError(Exception):
-    """Another process settled or changed a scope since it was looked up: look it up again."""
-
-
-class DoesNotFitError(Exception):
-    """Leaves a transaction, which is undone, with the state that did not have room."""
-
-    def __init__(self, scope: str, state: Spending) -> None:
-        super().__init__(scope)
-        self.scope, self.state = scope, state
-
-
-@final
-@dataclass
-class Transaction:
-    """The ledger under its lock, within one transaction."""
-
-    connection: Connection
-    head: Head
-
-    def find(self, kind: str, name: str) -> Entry | None:
-        return found(self.connection, kind, name)
-
-    def open_scope(self, scope: Scope) -> None:
-        lanes = [Fraction(0)] * scope.tariff.lanes
-        fresh = {"name": scope.name, "budget": scope.held, "capacity": FULL, "spent": 0}
-        said = {"others": canonical(written(lanes)), "terms": canonical({"rule": scope.rule})}
-        self.connection.execute(insert(SCOPES).values(**fresh, **said))
-        budget = json.loads(scope.held)
-        self.append("scope", scope.name, scopes=[scope.name], budget=budget, rule=scope.rule)
-
-    def spend(self, scope: Scope, prices: Sequence[Sequence[Fraction]], sign: int = 1) -> int:
-        """Add the first of these prices that fits, or raise, which undoes the transaction; return which."""
-        row = self.connection.execute(_SCOPE, {"scope": scope.name}).one_or_none()
-        if row is None:
-            raise LedgerError(
-                f"scope {scope.name!r} was taken out since it was opened; open the ledger again"
-            )
-        with as_written(f"scope {scope.name!r}"):
-            terms, sums = dict(json.loads(row.terms)), exact(json.loads(row.others))
-            settled = str(terms["rule"])
-        if row.budget != scope.held or settled not in {"", scope.rule}:
-            raise StaleScopeError(scope.name)
-        before = sums if settled else [Fraction(0)] * scope.tariff.lanes
-        for place, price in enumerate(prices):
-            after = added(before, price, sign)
-            if scope.tariff.holds(after):
-                self._hold(scope, after, {**terms, "rule": scope.rule})
-                return place
-        raise DoesNotFitError(scope.name, scope.tariff.spending(before))
-
-    def _hold(self, scope: Scope, lanes: Sequence[Fraction], terms: Mapping[str, Any]) -> None:
-        """Write the sums; the database itself refuses one above the capacity."""
-        guarded, said = math.ceil(lanes[scope.tariff.guarded]), canonical(terms)
-        values = {"scope": scope.name, "guarded": guarded, "sums": canonical(written(lanes)), "said": said}
-        self.connection.execute(_HOLD, values)
-
-    def computed(self, charge: Entry, bodies: Mapping[str, bytes], **more: object) -> None:
-        """Keep releases and say that they exist. When that was tells how long the work took: not written."""
-        kept = [{"id": charge.id, "name": name, "body": body} for name, body in bodies.items()]
-        if kept:
-            self.connection.execute(insert(RELEASES), kept)
-        said = {"at": charge.content["at"], "scopes": charge.content["scopes"], "releases": sealed(bodies)}
-        self.append("computed", charge.id, **said, **more)
-
-    def append(self, kind: str, name: str, **content: object) -> Entry:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        position = self.head.entries + 1
-        entry = entry_after(self.head.hash, position, {"kind": kind, "id": name, "at": now, **content})
-        self.head = Head(position, entry.hash)
-        self.connection.execute(insert(ENTRIES), asdict(entry))
-        self.connection.execute(_MOVE_HEAD, {"to": position, "last": entry.hash})
-        return entry
-
-
-def found(connection: Connection, kind: str, name: str) -> Entry | None:
-    row = connection.execute(_FIND, {"a_kind": kind, "an_id": name}).one_or_none()
-    return None if row is None else Entry(**row._mapping)  # noqa: SLF001 - the documented way
-
-
-def receipt_of(connection: Connection, name: str) -> Receipt | None:
-    """Read the receipt of a charge."""
-    entry = found(connection, "charge", name)
-    computed = found(connection, "computed", name) is not None
-    return None if entry is None else Receipt.of(entry, computed=computed)
-
-
-def stored_releases(connection: Connection, name: str) -> dict[str, bytes]:
-    """Read the releases that a charge paid for, and prove that they are those that were drawn."""
-    entry = found(connection, "computed", name)
-    if entry is None or not entry.content.get("releases"):
-        return {}
-    stored = {row.name: bytes(row.body) for row in connection.execute(_KEPT, {"an_id": name})}
-    return unsealed(entry, stored)
-
-
-def all_kept(connection: Connection) -> Iterator[tuple[str, dict[str, bytes]]]:
-    """Stream the releases of every charge that has some, a charge at a time."""
-    if version_of(connection) == 1:
-        return
-    for (name,) in connection.execute(select(RELEASES.c.id).distinct()).all():
-        found_here = connection.execute(_KEPT, {"an_id": name})
-        yield name, {row.name: bytes(row.body) for row in found_here}
+_LOCK = ONLY_ROW.with_for_update()  # on SQLite the transaction began by taking the lock
 
 
 @final
@@ -269,7 +108,8 @@ class Store:
         with self._guarded(doing), self.engine().begin() as connection:
             row = connection.execute(_LOCK).one()
             if row.version in OLDER:
-                sums = {state.name: canonical(written(state.lanes)) for state in scope_rows(connection)}
+                old = scope_rows(connection) if row.version in BEFORE_TERMS else []
+                sums = {state.name: canonical(written(state.lanes)) for state in old}
                 upgrade(connection, row.version, sums, canonical(BEFORE_RULES))
             elif row.version != VERSION:
                 raise LedgerError(f"{self.name} became a ledger of format {row.version}; open it again")
@@ -316,102 +156,3 @@ def _reason(error: Exception) -> str:
     """Give the driver's own words, first line only."""
     lines = str(getattr(error, "orig", None) or error).splitlines()
     return lines[0] if lines else type(error).__name__
-
-
-def rows(connection: Connection) -> Iterator[Entry]:
-    """Stream the entries in order, a page at a time: a ledger need not fit in memory to be checked."""
-    last: int | None = 0
-    while last is not None:
-        query = select(ENTRIES).where(ENTRIES.c.position > last).order_by(ENTRIES.c.position).limit(PAGE)
-        page = [Entry(**row._mapping) for row in connection.execute(query)]  # noqa: SLF001
-        yield from page
-        last = page[-1].position if page else None
-
-
-def scope_names(connection: Connection) -> tuple[str, ...]:
-    return tuple(connection.execute(select(SCOPES.c.name).order_by(SCOPES.c.name)).scalars())
-
-
-@final
-@dataclass(frozen=True)
-class ScopeRow:
-    """A scope as the database holds it, in whichever format."""
-
-    name: str
-    held: str
-    terms: dict[str, Any]
-    lanes: list[Fraction]
-    full: bool
-    guarded: bool
-
-    @property
-    def scope(self) -> Scope:
-        return Scope.of(self.name, self.held, self.terms)
-
-
-def version_of(connection: Connection) -> int:
-    return int(connection.execute(select(LEDGER.c.version)).scalar_one())
-
-
-def scope_rows(connection: Connection, name: str | None = None) -> list[ScopeRow]:
-    """Read all scopes or one, also from a ledger that no write has brought to this format yet."""
-    old = version_of(connection) in OLDER
-    columns = [c for c in SCOPES.columns if not (old and c.name == "terms")]
-    query = select(*columns).order_by(SCOPES.c.name)
-    found = connection.execute(query if name is None else query.where(SCOPES.c.name == name)).all()
-    with as_written("a scope"):
-        return [_older_row(row) if old else _scope_row(row) for row in found]
-
-
-def _scope_row(row: Row[Any]) -> ScopeRow:
-    terms, lanes = dict(json.loads(row.terms)), exact(json.loads(row.others))
-    if len(lanes) != _tariff(row, terms).lanes:
-        raise ValueError("a sum is missing")
-    guarded = row.spent == math.ceil(lanes[_tariff(row, terms).guarded])
-    return ScopeRow(row.name, row.budget, terms, lanes, row.capacity == FULL, guarded)
-
-
-def _older_row(row: Row[Any]) -> ScopeRow:
-    """Before there were rules the sum that the database guards stood apart from the others."""
-    guarded, lanes = _tariff(row, BEFORE_RULES).guarded, exact(json.loads(row.others))
-    lanes.insert(guarded, Fraction(row.spent))
-    return ScopeRow(row.name, row.budget, dict(BEFORE_RULES), lanes, row.capacity == FULL, guarded=True)
-
-
-def _tariff(row: Row[Any], terms: Mapping[str, Any]) -> Tariff:
-    return Scope.of(row.name, row.budget, terms).tariff
-
-
-def known_scope(connection: Connection, name: str) -> Scope:
-    return _only(connection, name).scope
-
-
-def _only(connection: Connection, name: str) -> ScopeRow:
-    found = scope_rows(connection, name)
-    if not found:
-        known = ", ".join(map(repr, scope_names(connection))) or "none"
-        raise LedgerError(f"there is no scope {name!r}; there are: {known}; add_scope opens one")
-    return found[0]
-
-
-def left_in(connection: Connection, name: str) -> Remaining:
-    """Read what is left of a scope."""
-    row = _only(connection, name)
-    scope = row.scope
-    state = scope.tariff.spending(row.lanes) if scope.rule else scope.tariff.filter.start()
-    return Remaining(name, state, scope.rule)
-
-
-def scope_states(connection: Connection) -> dict[str, State]:
-    """Read every scope's budget, terms and sums, for proofs and exports."""
-    return {
-        row.name: State(
-            row.held, row.lanes, row.terms, row.full, row.guarded, row.scope.tariff.holds(row.lanes)
-        )
-        for row in scope_rows(connection)
-    }
-
-
-def head_of(connection: Connection) -> Head:
-    row = connection.execute(_ONLY_ROW).one()
-    return Head(row.entries, row.head)

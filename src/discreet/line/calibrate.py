@@ -65,6 +65,7 @@ def charge_facts(table: Table, model: object, mechanism: str, actor: str | None)
     said = {
         "data": table.label,
         "fingerprint": table.fingerprint,
+        "place": table.place,
         "columns": [visible(name)[:LONGEST] for name in table.columns],
         "model": str(getattr(model, "name", type(model).__name__)),
         "mechanism": mechanism,

@@ -6,6 +6,7 @@ once: the set it belongs to has a public name, under which the ledger keeps the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn, final
@@ -25,6 +26,7 @@ from discreet.privacy.profile_graph import ProfileGraph
 from discreet.sampling import exact
 from discreet.sampling.source import SYSTEM, Source
 from discreet.shown import visible
+from discreet.tables.opening.named import place_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +66,7 @@ def release_observations(
     ledger: Ledger,
     unknown: str | None = None,
     per_source: int = 1,
-    scope: str | None = None,
+    scope: str | Sequence[str] | None = None,
     source: Source | None = None,
     actor: str | None = None,
 ) -> LocalRelease:
@@ -90,6 +92,7 @@ def release_observations(
     form = numbers({**asked, **_described(mechanism)})
     said = {
         "data": visible(observations)[:LONGEST],
+        "place": place_of(data, None),
         "columns": [visible(column)[:LONGEST]],
         "mechanism": mechanism.name,
         "actor": actor,

@@ -90,6 +90,7 @@ class Table:
     derived: Mapping[str, Expression] = field(default_factory=lambda: MappingProxyType({}))
     label: str = ""  # what the data set is called, in public
     fingerprint: str = ""  # SHA-256 of the declared schema and of where the rows live; of no row
+    place: str = ""  # SHA-256 of where the rows live alone, whatever is declared of them
 
     @classmethod
     def open(
@@ -109,7 +110,7 @@ class Table:
         without it every row is somebody's only one. `n` is the public number of records, and `label` what the
         data set is called in the ledger: the name of the file or table unless said.
         """
-        from discreet.tables.opening.named import fingerprint, name_of  # noqa: PLC0415
+        from discreet.tables.opening.named import fingerprint, name_of, place_of  # noqa: PLC0415
         from discreet.tables.opening.sources import open_source  # noqa: PLC0415
         from discreet.tables.rows import refuse_columns  # noqa: PLC0415 - Ibis is heavy
 
@@ -133,6 +134,7 @@ class Table:
             _whole("n", n),
             label=name_of(source, table) if label is None else label,
             fingerprint=fingerprint(source, table, declared.hash),
+            place=place_of(source, table),
         )
 
     def __getitem__(self, names: str | tuple[str, ...]) -> Table:

@@ -30,6 +30,7 @@ CODES = {
     "discreet.release.release:BrokenRelease": FAILED,
     "discreet.release.receipt:TamperedError": FAILED,
     "discreet.release.receipt:LedgerUnavailableError": FAILED,
+    "discreet.ledger.scope:ScopeRefusedError": REFUSED,
     "discreet.release.receipt:LedgerError": BAD_INPUT,
 }
 # Where the next step is another one here than in Python
@@ -46,6 +47,9 @@ SPELLED: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"\bmechanisms?=\[?'(\w+)'\]?": r"--mechanism \1",
     r"\b(rows_per_unit|rank_by)\b=?": lambda m: f"--{m[1].replace('_', '-')}",
     r"\btable=…?": "--table",
+    r"\bscope=\[(.*?)\]": lambda m: f"--scope {m[1].replace(', ', ',')}".replace("'", ""),
+    r"\b(raise|lower)_scope\b": r"discreet ledger \1",
+    r"\badd_scope\b": "discreet ledger init",
     r"\bask again with charge_id=": "run it again with --charge-id ",
     r"\bledger\.history\(\)": "discreet ledger history",
     r"(?<!ledger\.)\bhistory\(\)": "discreet ledger history",

@@ -1,4 +1,4 @@
-"""What a data set is called in public, and a fingerprint of its schema and place: nothing of its rows."""
+"""What a data set is called in public, where it lies, and a fingerprint: nothing of its rows."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ def name_of(source: object, table: str | None) -> str:
 def fingerprint(source: object, table: str | None, schema: str) -> str:
     """SHA-256 of where the rows live, without passwords, and of the declared schema."""
     return hashlib.sha256(f"{_place(source)}\n{table or ''}\n{schema}".encode()).hexdigest()
+
+
+def place_of(source: object, table: str | None) -> str:
+    """SHA-256 of where the rows live, whatever is declared of them; a frame has no place."""
+    if not isinstance(source, str | Path):
+        return ""
+    return hashlib.sha256(f"{_place(source)}\n{table or ''}".encode()).hexdigest()
 
 
 def _place(source: object) -> str:
