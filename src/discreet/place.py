@@ -14,6 +14,7 @@ from discreet.shown import address
 
 ROOM = 2**22  # bytes that must be free: records and reports are smaller, unless a model has very many cells
 KEPT = "a release is a record and is not overwritten: choose another name"
+TAKEN = "nothing is overwritten: name another file"
 
 
 def new_folder(path: str | Path) -> Path:
@@ -102,7 +103,7 @@ def _refuse_taken(target: Path, *, empty_folder: bool) -> None:
     with _explained(target):
         free = not target.exists() or (empty_folder and target.is_dir() and not any(target.iterdir()))
     if not free:
-        raise FileExistsError(f"{address(target)} exists; {KEPT}")
+        raise FileExistsError(f"{address(target)} exists; {KEPT if empty_folder else TAKEN}")
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def test_it_is_drawn_and_nothing_in_it_is_markup_of_others(used, tmp_path):
     assert "&lt;wards&gt;" in page
     assert "<wards>" not in page
     assert used.picture(tmp_path / "spending.html").read_text() == page
-    with pytest.raises(FileExistsError, match="choose another name"):
+    with pytest.raises(FileExistsError, match="name another file"):
         used.picture(drawn)
     with pytest.raises(LedgerError, match=r"\.svg or \.html"):
         used.picture(tmp_path / "spending.png")

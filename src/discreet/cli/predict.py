@@ -17,7 +17,7 @@ import typer
 from discreet.cli.printed.saving import spoken
 from discreet.cli.printed.show import complain, dump
 from discreet.cli.read import model_under
-from discreet.cli.show import saved
+from discreet.cli.show import readable, saved
 from discreet.cli.typed import arguments as o
 from discreet.shown import address, cell
 
@@ -65,7 +65,9 @@ def predict(
         raise FileNotFoundError(f"there is no file {address(rows)}; ROWS is a .csv or .parquet file")
     release = saved(folder)
     place = None if out is None else new_file(out)
-    posterior = release.read(model=model_under(release, prior), reading=reading)
+    model = model_under(release, prior)
+    with readable(folder):
+        posterior = release.read(model=model, reading=reading)
     asked: dict[str, Any] = {} if target is None else {"target": target}
     asked |= {} if given is None else {"given": [name.strip() for name in given.split(",")]}
     refuse_unasked(release.model, asked)
@@ -121,9 +123,9 @@ def rows_of(path: Path, encoder: Encoder) -> Rows:
         return dict(parquet.read_table(path).to_pydict())
     from discreet.tables.opening.csv_file import CsvFile  # noqa: PLC0415 - compiled
 
-    batches = list(CsvFile.open(str(path), ()).batches())
-    names = batches[0].schema.names if batches else []
-    texts = {name: [x for batch in batches for x in batch.column(name).to_pylist()] for name in names}
+    file = CsvFile.open(str(path), ())
+    batches = list(file.batches())
+    texts = {name: [x for batch in batches for x in batch.column(name).to_pylist()] for name in file.columns}
     return encoder.typed(texts)
 
 

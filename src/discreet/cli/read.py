@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.printed.show import dump, say, table
-from discreet.cli.show import saved
+from discreet.cli.show import readable, saved
 from discreet.cli.typed import arguments as o
 from discreet.cli.typed.arguments import assignments
 from discreet.shown import address, cell
@@ -51,8 +51,10 @@ def read(
         from discreet.place import new_file  # noqa: PLC0415 - loaded on use, not for --help
 
         csv = new_file(csv)
-    posterior = release.read(model=model_under(release, prior), reading=reading)
-    summary = posterior.summary(level)
+    model = model_under(release, prior)
+    with readable(folder):
+        posterior = release.read(model=model, reading=reading)
+        summary = posterior.summary(level)
     if csv is not None:
         summary.assign(name=[cell(name) for name in summary["name"]]).to_csv(csv, index=False)
     if json:

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.catalogue import row_of
+from discreet.cli.printed.errors import ours
 from discreet.cli.printed.show import dump, say
 from discreet.cli.typed import arguments as o
 from discreet.shown import address
@@ -28,10 +31,11 @@ def show(folder: o.Saved, *, json: o.Json = False) -> None:
     from discreet.cli.printed.release import saved_as_json, show_saved  # noqa: PLC0415 - not for --help
 
     release = saved(folder)
-    if json:
-        dump({**saved_as_json(release, folder), "predicts": predicts(release)})
-        return
-    show_saved(release)
+    with readable(folder):
+        if json:
+            dump({**saved_as_json(release, folder), "predicts": predicts(release)})
+            return
+        show_saved(release)
     say(f"receipt  charge {release.receipt.id} in {', '.join(release.receipt.scopes)}, {release.created}")
     say(f"files    {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
     say(f"predicts {predicts(release)}")
@@ -47,6 +51,22 @@ def saved(folder: Path) -> Release:
             f"there is no folder {address(folder)}; a release is the folder that fit wrote"
         )
     return Release.load(folder)
+
+
+@contextmanager
+def readable(folder: Path) -> Iterator[None]:
+    """Say of a record that is well formed, and that no reading understands, that it is malformed."""
+    from discreet.release.folder import RECORD, BrokenRelease  # noqa: PLC0415 - not for --help
+
+    try:
+        yield
+    except Exception as error:  # whatever NumPy says of numbers that are public
+        if ours(error) or isinstance(error, OSError):
+            raise
+        problem = f"{type(error).__name__}: {error}"
+    else:
+        return
+    raise BrokenRelease(f"{address(folder / RECORD)} is malformed, or of a newer discreet: {problem}")
 
 
 def predicts(release: Release) -> str:

@@ -402,6 +402,6 @@ def _fresh_file(target: Path, text: str) -> Path:
             file.write(text)
     except FileExistsError:
         raise FileExistsError(
-            f"{address(target)} exists, and an earlier export is a record: choose another name"
+            f"{address(target)} exists, and an earlier export is a record: name another file"
         ) from None
     return target

@@ -40,7 +40,8 @@ class OneNetworkSample(TemperedSample):
 
     name: ClassVar[str] = "one_network_sample"
     theorem: ClassVar[str] = (
-        "F16 §3.1 and Wang–Fienberg–Smola 2015 Thm 1 with Δ summed over nodes; finite n: ops_worst by node"
+        "F16 §3.1 and Wang–Fienberg–Smola 2015 Thm 1 with Δ summed over nodes; finite n: "
+        "convexity of ln Z at each node [privacy.worst_pairs.tempered_posterior]"
     )
 
     model: BayesianNetwork = field(kw_only=False)

@@ -42,7 +42,8 @@ class OnePosteriorSample(TemperedSample):
 
     name: ClassVar[str] = "one_posterior_sample"
     theorem: ClassVar[str] = (
-        "F16 §3.1, Wang–Fienberg–Smola 2015 Thm 1; finite n: convexity of ln Z [ops_worst]"
+        "F16 §3.1, Wang–Fienberg–Smola 2015 Thm 1; finite n: convexity of ln Z "
+        "[privacy.worst_pairs.tempered_posterior]"
     )
 
     model: Family = field(kw_only=False)

@@ -127,7 +127,7 @@ class NaiveBayesPosterior(TablePosterior):
         rows, inverse = np.unique(self._codes(features, self.model.features), axis=0, return_inverse=True)
         logs = {name: np.log(_means(a)) for name, a in self._shapes().items()}
         step = max(1, CHUNK // max(1, self.classes.size))
-        parts = [self._log_mixture(logs, rows[i : i + step]) for i in range(0, len(rows), step)]
+        parts = [self._log_mixture(logs, rows[i : i + step]) for i in range(0, max(1, len(rows)), step)]
         joint: Floats = np.concatenate(parts)[inverse.reshape(-1)]
         return joint
 

@@ -238,7 +238,7 @@ class NetworkPosterior(TablePosterior):
         )
         step = max(1, AT_ONCE // (len(thetas) * max(map(prod, sizes))))
         parts = []
-        for i in range(0, len(rows), step):
+        for i in range(0, max(1, len(rows)), step):
             some = dict(zip(seen, rows[i : i + step].T, strict=True))
             parts.append(joint_given(self.model, thetas, (target,), some).mean(axis=0))
         joint = np.concatenate(parts)[back.reshape(-1)]

@@ -124,7 +124,7 @@ class NetworkCounts(NetworkPosterior):
         step = max(1, AT_ONCE // len(logs))
         parts = [
             logsumexp(sum(logs[:, cell] for cell in cells[i : i + step].T), axis=0)
-            for i in range(0, len(cells), step)
+            for i in range(0, max(1, len(cells)), step)
         ]
         return np.asarray(np.concatenate(parts) - np.log(len(logs)))
 
