@@ -4,10 +4,14 @@ BIN := .venv/bin
 READY := .venv/ready
 MATHEMATICS := $(addprefix tests/,laws numbers privacy mechanisms statistics)
 
-.PHONY: demo test quick debian lint format stub bench docs clean
+.PHONY: demo serve test quick debian lint format stub bench docs clean
 
 demo: $(READY)   ## plan, fit, certificate, report and ledger on the bundled Adult data
 	$(BIN)/discreet demo --out out --fresh
+
+serve: $(READY)  ## a filled example of the service, at http://127.0.0.1:8000; tokens are in out/service/tokens.txt
+	@test -d out/service || $(BIN)/discreet service example out/service
+	$(BIN)/discreet serve out/service
 
 test: $(READY) debian     ## the whole test suite, warnings as errors
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q

@@ -38,6 +38,8 @@ from discreet.cli.read import read
 from discreet.cli.reproduce import reproduce
 from discreet.cli.schema import schema
 from discreet.cli.scopes import ledger
+from discreet.cli.serve import serve
+from discreet.cli.service import service
 from discreet.cli.show import show
 from discreet.cli.tiers import tiers
 
@@ -59,6 +61,7 @@ Examples:
   discreet ledger init budget.db --budget approx:1,1e-6
   discreet plan --model beta_bernoulli --prior 'alpha=6,beta=12' --n 2000 --target approx:0.5,1e-7
   discreet fit job.toml
+  discreet serve kept                               tables over HTTP, within budgets; see discreet service
   discreet show smokers                             what a saved release says; read and predict use it
 
 \b
@@ -197,6 +200,8 @@ app.command()(tiers)
 app.command()(local)
 app.command()(audit)
 app.command(no_args_is_help=True)(reproduce)
+app.command()(serve)
+app.add_typer(service)
 app.command()(demo)
 
 

@@ -343,10 +343,10 @@ class Ledger:
             )
         return first
 
-    def history(self, scope: str | None = None) -> tuple[Entry, ...]:
-        """List everything that ever happened, or what touched one scope, oldest first."""
+    def history(self, scope: str | None = None, *, after: int = 0) -> tuple[Entry, ...]:
+        """List everything that ever happened, or what touched one scope, oldest first; `after` a position."""
         with self._store.reading() as connection:
-            entries = tuple(rows(connection))
+            entries = tuple(rows(connection, after))
             return entries if scope is None else tuple(e for e in entries if scope in e.content["scopes"])
 
     def verify(self, *claims: Receipt | Claim) -> Head:

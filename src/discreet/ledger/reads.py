@@ -73,9 +73,9 @@ def all_kept(connection: Connection) -> Iterator[tuple[str, dict[str, bytes]]]:
         yield name, {row.name: bytes(row.body) for row in found_here}
 
 
-def rows(connection: Connection) -> Iterator[Entry]:
+def rows(connection: Connection, after: int = 0) -> Iterator[Entry]:
     """Stream the entries in order, a page at a time: a ledger need not fit in memory to be checked."""
-    last: int | None = 0
+    last: int | None = after
     while last is not None:
         query = select(ENTRIES).where(ENTRIES.c.position > last).order_by(ENTRIES.c.position).limit(PAGE)
         page = [Entry(**row._mapping) for row in connection.execute(query)]  # noqa: SLF001

@@ -28,6 +28,7 @@ CODES = {
     "discreet.tables.table:TableError": FAILED,
     "discreet.tables.table:MissingExtra": FAILED,
     "discreet.release.release:BrokenRelease": FAILED,
+    "discreet.service.state.store:StateUnavailableError": FAILED,
     "discreet.release.receipt:TamperedError": FAILED,
     "discreet.release.receipt:LedgerUnavailableError": FAILED,
     "discreet.ledger.scope:ScopeRefusedError": REFUSED,

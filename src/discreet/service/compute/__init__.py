@@ -1,0 +1,1 @@
+"""Work for the processes behind the service: plans, releases, readings. One thread each."""

@@ -1,0 +1,131 @@
+"""The straight line for an order: as `privatise` walks it, with a statistic that is read once and kept.
+
+bounded statistic → calibrated mechanism → CHARGE → read → draw → record → release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+from discreet.ledger import Ledger
+from discreet.line.after_charge import Form, one_release, release_once, released_by
+from discreet.line.calibrate import calibrate, charge_facts, promise_for_unit, release_facts
+from discreet.line.charge import pay
+from discreet.line.choose import mechanism_class, mechanism_names
+from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.privacy.accounting.filters import Overspent
+from discreet.privacy.guarantee import Guarantee
+from discreet.release.json import canonical
+from discreet.release.receipt import LedgerError, LedgerUnavailableError, Receipt
+from discreet.release.release import Release
+from discreet.service.compute.desk import Desk, chosen, desk, exactly, plain, target
+from discreet.service.compute.orders import Inquiry, Order, Problem, Reply
+from discreet.service.compute.refusals import before_charge, of_the_line, overspent
+from discreet.statistics.bounded_statistic import BoundedStatistic
+
+
+@final
+@dataclass(frozen=True)
+class Ready:
+    """All that is known before the charge."""
+
+    statistic: BoundedStatistic
+    mechanism: ModelMechanism
+    price: Guarantee
+    wanted: Guarantee
+    form: Form[Any, Release]
+    facts: Mapping[str, Any]
+
+
+def prepared(at: Desk, question: Inquiry) -> Ready:
+    """Calibrate, or find what was calibrated for the same question."""
+    said = asdict(question)
+    said["table"] = [question.table.name, question.table.revision]
+    found: Ready = at.prepared.get(canonical(plain(said)), lambda: _prepared(at, question))
+    return found
+
+
+def _prepared(at: Desk, question: Inquiry) -> Ready:
+    wanted = target(question)
+    table, model = chosen(question, at.table(question.table))
+    kind = mechanism_class(question.mechanism or mechanism_names(model)[0], model)
+    statistic = at.statistic(question, model, table, kind.reads)
+    ready = calibrate(kind, statistic, wanted, **exactly(question.options))
+    own = promise_for_unit(ready, statistic.rows_per_unit, wanted)
+    facts = charge_facts(statistic.table, model, kind.name, None)
+    form = one_release(release_facts(statistic, ready, own, wanted, None))
+    return Ready(statistic, ready, own, wanted, form, facts)
+
+
+def release(order: Order) -> Reply | Problem:
+    """Pay for an order and return its release's bytes; under the same id, the same bytes."""
+    at, found = desk(), []
+
+    def prepare() -> Reply:
+        found.append(prepared(at, order.question))
+        _ = at.ledger
+        return Reply(b"")
+
+    refused = before_charge(prepare)
+    return refused if isinstance(refused, Problem) else charged(at.ledger, order, found[0])
+
+
+def charged(ledger: Ledger, order: Order, ready: Ready) -> Reply | Problem:
+    """Charge, read, draw and record."""
+    try:
+        receipt = paid(ledger, order, ready)
+        draw = released_by(ready.mechanism, ready.statistic, None)
+        made = release_once(ledger, receipt, ready.statistic.read, draw, ready.form)
+    except Overspent as error:
+        return overspent(ledger, order.scopes, str(error))
+    except Exception as error:  # noqa: BLE001 - release_once says nothing of rows; the rest is the ledger's
+        return of_the_line(error) if isinstance(error, LedgerError | RuntimeError) else _unexpected()
+    return Reply(made.body)
+
+
+def paid(ledger: Ledger, order: Order, ready: Ready) -> Receipt:
+    """Pay, or find what was paid under this id; from the budgets of then, if there are others by now."""
+    about = {**ready.facts, "actor": order.person}
+
+    def pay_from(scopes: Sequence[str]) -> Receipt:
+        return pay(
+            ledger, ready.price, ready.wanted, scope=scopes, charge_id=order.id, note=order.note, about=about
+        )
+
+    try:
+        return pay_from(order.scopes)
+    except LedgerUnavailableError:
+        raise
+    except LedgerError:
+        before = ledger.receipt(order.id).scopes
+        if sorted(before) == sorted(order.scopes):
+            raise
+    return pay_from(before)
+
+
+def _unexpected() -> Problem:
+    return Problem(500, "Unexpected", "what was raised is withheld; the charge, if one was made, is kept")
+
+
+def fits(order: Order) -> Reply | Problem:
+    """Whether an order can be calibrated and paid for now: asked before somebody is asked to approve it."""
+    at = desk()
+
+    def look() -> Reply | Problem:
+        ready = prepared(at, order.question)
+        asked = [ready.price, ready.wanted]
+        if any(not any(at.ledger.remaining(s).admits(one) for one in asked) for s in order.scopes):
+            return overspent(at.ledger, order.scopes, "this does not fit what is left")
+        return Reply(b"")
+
+    return before_charge(look)
+
+
+def kept(release_id: str) -> Reply | Problem:
+    """Return the bytes of a release that was paid for."""
+    try:
+        return Reply(desk().ledger.released(release_id)[""])
+    except LedgerError as error:
+        return of_the_line(error)
