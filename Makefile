@@ -40,7 +40,7 @@ bench: $(READY)  ## ratios measured side by side; minutes
 	for script in $(filter-out %peers.py %sizes.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
 docs: $(READY)   ## the documentation as a site, strictly: a broken link is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \

@@ -2,14 +2,25 @@
 
 import ast
 import importlib
+import importlib.util
 import re
+import shlex
 from pathlib import Path
 
+import markdown
 import pytest
+from typer.testing import CliRunner
 
 import discreet
+from discreet.catalogue import ROWS
+from discreet.cli import app
 
 ROOT = Path(__file__).parents[1]
+WORDS = re.compile(r"[\w\s.,:'’&-]+")
+_SPEC = importlib.util.spec_from_file_location("made_pages", ROOT / "docs/making/pages.py")
+made = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(made)
+MADE = {f"models/{name}.md" for name in [*ROWS, "index"]} | {f"reference/{file}.md" for file in made.groups()}
 # Every page with Python in it; a page's blocks share one scope and run in an empty folder.
 PAGES = sorted(
     str(page.relative_to(ROOT))
@@ -26,6 +37,19 @@ def test_every_python_block_runs_top_to_bottom(page, tmp_path, monkeypatch):
     scope: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, page, "exec"), scope)  # noqa: S102 - our own page
+
+
+def test_the_tutorials_commands_run_on_the_files_that_it_wrote(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/tutorial.md").read_text()
+    scope: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[:2]:
+        exec(compile(block, "tutorial.md", "exec"), scope)  # noqa: S102 - our own page
+    commands = re.findall(r"^\$ (discreet .*)$", page, flags=re.MULTILINE)
+    assert len(commands) >= 8
+    for line in commands:
+        done = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert done.exit_code == 0, (line, done.output)
 
 
 def _tests_named() -> str:
@@ -51,7 +75,8 @@ def test_every_test_that_guarantees_md_names_exists():
 def test_no_page_names_a_file_that_is_not_there():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-            assert link.startswith("http") or (page.parent / link).exists(), f"{page.name}: {link}"
+            there = link.startswith("http") or link in MADE or (page.parent / link).exists()
+            assert there, f"{page.name}: {link}"
 
 
 def test_pages_import_from_the_public_surface_only():
@@ -66,3 +91,56 @@ def test_pages_import_from_the_public_surface_only():
                     assert set(names) <= public, f"{page}: from {node.module} import {', '.join(names)}"
                 elif isinstance(node, ast.Import):
                     assert not {name for name in names if name.startswith("discreet.")}, page
+
+
+@pytest.mark.parametrize("page", [path.name for path in (ROOT / "docs").glob("*.md")])
+def test_no_formula_is_eaten_as_markup(page):
+    """A star in a formula needs a backslash: without, two of them make what is between italic."""
+    source = (ROOT / "docs" / page).read_text()
+    assert eaten(source) == []
+
+
+def eaten(source: str) -> list[str]:
+    """Return what stands between tags of emphasis and is no words, and lines with stars left over."""
+    read = markdown.markdown(source, extensions=["tables", "pymdownx.superfences"])
+    text = re.sub(r"<(code|pre)\b.*?</\1>", "", read, flags=re.DOTALL)
+    italic = [
+        found for found in re.findall(r"<em>(.*?)</em>", text, flags=re.DOTALL) if not WORDS.fullmatch(found)
+    ]
+    plain = re.sub(r"```.*?```|`[^`]*`", "", source, flags=re.DOTALL)
+    left = re.sub(r"<[^>]*>", "", text).count("*") - plain.count(r"\*")
+    return italic + ["*"] * left
+
+
+def test_the_search_for_eaten_formulas_finds_them():
+    assert eaten("δ(ε) ≤ E[δ*(ε − X₂)], δ* the profile") == ["(ε − X₂)], δ"]
+    assert eaten("the limit is α* here") == ["*"]
+    assert eaten(r"a *released* value, `a*b*c`, δ\*(ε)") == []
+
+
+# ── pages that are made ─────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("name", ROWS)
+def test_a_models_page_describes_every_parameter_and_its_example_runs(name):
+    told = made.told(name)
+    assert set(told["parameters"]) == set(made.parameters(name))
+    assert bool(told.get("weak")) == bool(ROWS[name].weak_prior)
+    page = made.model_page(name)
+    assert not [line for line in told["formula"].strip().splitlines() if "<math" not in made.convert(line)]
+    scope: dict[str, object] = {"dc": discreet}
+    (block,) = re.findall(r"```py\n(.*?)```", page, flags=re.DOTALL)
+    exec(compile(block, name, "exec"), scope)  # noqa: S102 - our own page
+    assert scope["model"].name == name
+    assert len(scope["schema"].columns) == len(scope["rows"][0])
+    for link in re.findall(r"\]\(\.\./([^)#]+)\)", page):
+        assert (ROOT / "docs" / link).exists(), link
+
+
+def test_every_public_name_has_one_place_in_the_reference():
+    named = [name for group in made.groups().values() for name in group["names"]]
+    assert sorted(named) == sorted(discreet.__all__)
+
+
+def test_every_page_that_is_made_can_be_found_in_the_navigation():
+    nav = (ROOT / "mkdocs.yml").read_text()
+    assert {f"models/{name}.md" for name in ROWS} <= set(re.findall(r"models/\w+\.md", nav))
+    assert {f"reference/{file}.md" for file in made.groups()} == set(re.findall(r"reference/\w+\.md", nav))
