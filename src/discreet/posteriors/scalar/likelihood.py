@@ -127,7 +127,7 @@ class Likelihood:
     @cached_property
     def record(self) -> RecordLaw:
         law = record_law(self.model)
-        return law if self.clips else unclipped(law, self.model)
+        return law if self.clips else unclipped(law, self.model, self.noise.scale / law.unit)
 
     def log(self, noisy: Floats, theta: Floats, log_prior: Floats | None = None) -> Floats:
         """Log p(Ŝ_r | θ_j), for rows of Ŝ: (r, θ); with a prior, only as it matters to the posterior."""

@@ -23,10 +23,10 @@ from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
 from discreet.families.records import ScalarFamily
-from discreet.posteriors.scalar.weights import Complexes, log_geometric, log_levels, log_sum
+from discreet.posteriors.scalar.weights import ELEMENTS, Complexes, log_geometric, log_levels, log_sum
 from discreet.privacy.guarantee import NotProved
 
-MANY = 2.0**16  # events from which a law that nothing clips is not added up
+MANY = 2.0**16  # levels up to which a law without a form of its own is added up
 FEW = 64  # events up to which the logarithm of a factorial loses nothing
 FAR = 9.5  # deviations that hold all but 2e-21 of a normal law
 FINE = 24.0  # levels to a deviation from which a sum over cells is an integral, to 1e-7 of a deviation
@@ -92,11 +92,16 @@ class Events(RecordLaw):
     def log_mgf(self, z: Complexes, theta: Floats) -> Complexes:
         with np.errstate(over="ignore"):
             rate = theta * np.exp(np.minimum(z[:, 0].real, 700))
-        free = (rate > MANY) & (rate + FAR * np.sqrt(rate) + 45 <= self.width - 1)  # nothing is clipped
+        most = np.maximum(rate, theta)
+        free = (
+            most + FAR * np.sqrt(most) + 45 <= self.width - 1
+        )  # nothing is clipped, with the tilt or without
         found = np.empty(z.shape, dtype=np.complex128)
-        found[free] = theta[free, None] * np.expm1(z[free])
-        if not free.all():
-            found[~free] = self._level_by_level(z[~free], theta[~free], rate[~free])
+        found[free] = _grown(theta[free, None], z[free])
+        rest = np.flatnonzero(~free)
+        each = max(1, int(ELEMENTS / (self.width**0.5 + 1)))  # levels of rows in memory at once
+        for rows in (rest[i : i + each] for i in range(0, rest.size, each)):
+            found[rows] = self._level_by_level(z[rows], theta[rows], rate[rows])
         return found
 
     def _level_by_level(self, z: Complexes, theta: Floats, rate: Floats) -> Complexes:
@@ -115,6 +120,13 @@ class Events(RecordLaw):
         last = w * np.log(theta) - theta - gammaln(w + 1)  # where that underflows, P(q = w) and a series
         rare = last - np.log1p(-np.minimum(theta / (w + 1), 0.5))
         return -theta, np.where(above > 1e-290, np.log(np.maximum(above, 1e-300)), rare)
+
+
+def _grown(theta: Floats, z: Complexes) -> Complexes:
+    """θ(e^z − 1), also where θ is so small, and z so large, that e^z alone has no double."""
+    large = z.real > 1
+    near = np.expm1(np.where(large, 0, z))
+    return np.asarray(np.where(large, np.exp(np.log(theta) + np.where(large, z, 0)) - theta, theta * near))
 
 
 def log_poisson(k: Floats, theta: Floats) -> Floats:

@@ -8,35 +8,67 @@ from math import ceil, floor
 
 import numpy as np
 
+from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.family import Family, Floats
+from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
-from discreet.posteriors.scalar.record_law import MANY, Levels, Measurement, RecordLaw, Trial
+from discreet.posteriors.scalar.record_law import (
+    MANY,
+    Events,
+    Failures,
+    Levels,
+    Measurement,
+    RecordLaw,
+    Trial,
+)
 
-ROOM = 32  # widths above the lower bound beyond which no record is expected
+ROOM, MOST = 32, 2**20  # widths above the lower bound beyond which no record is expected, and at most
+LEVELS = 2**26  # as many levels are added up at most, or ROOM widths
+NATS = 64  # scales of the noise, within which a record is sought whatever the prior says
 REACH = 40.0  # deviations of a record, and of its mean under the prior, on either side
 
 
 @singledispatch
-def unclipped(law: RecordLaw, model: Family) -> RecordLaw:
-    """Return the law with bounds so far away that they clip nothing."""
+def unclipped(law: RecordLaw, model: Family, scale: float) -> RecordLaw:
+    """Return the law with bounds so far away that they clip nothing; noise of such a scale, in steps of q.
+
+    Wide noise hides records far beyond the bounds: e^{−q/scale} of them is what is left of the law.
+    """
     del model
-    return replace(law, high=law.low + ROOM * law.width)
+    return _wider(law, NATS * scale)
+
+
+def _wider(law: RecordLaw, reach: float) -> RecordLaw:
+    return replace(law, high=law.low + (ROOM + int(min(reach / law.width, MOST))) * law.width)
 
 
 @unclipped.register
-def _unclipped_trial(law: Trial, model: Family) -> RecordLaw:
-    del model
+def _unclipped_events(law: Events, model: GammaPoisson, scale: float) -> RecordLaw:
+    """Reach as far as a prior pulls against the noise: its shape times the scale."""
+    wider = _wider(law, (NATS + float(model.shape)) * scale)
+    return replace(wider, high=min(wider.high, law.low + max(ROOM * law.width, LEVELS)))
+
+
+@unclipped.register
+def _unclipped_failures(law: Failures, model: BetaGeometric, scale: float) -> RecordLaw:
+    return _wider(law, (NATS + float(model.beta)) * scale)
+
+
+@unclipped.register
+def _unclipped_trial(law: Trial, model: Family, scale: float) -> RecordLaw:
+    del model, scale
     return law
 
 
 @unclipped.register
-def _unclipped_levels(law: Levels, model: Family) -> RecordLaw:
-    del model
+def _unclipped_levels(law: Levels, model: Family, scale: float) -> RecordLaw:
+    del model, scale
     return replace(law, high=max(law.high, min(law.low + ROOM * law.width, int(MANY) // 16)))
 
 
 @unclipped.register
-def _unclipped_measurement(law: Measurement, model: NormalMean) -> RecordLaw:
+def _unclipped_measurement(law: Measurement, model: NormalMean, scale: float) -> RecordLaw:
+    del scale
     reach = REACH * law.sigma * (1 + float(model.strength) ** -0.5)
     ends = float(model.location) - reach, float(model.location) + reach
     low, high = floor(ends[0] / law.grid), ceil(ends[1] / law.grid)

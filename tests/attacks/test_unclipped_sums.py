@@ -1,0 +1,85 @@
+"""Readings for which bounds are facts, where noise is far wider than they are: records ended 32 widths out.
+
+Below every sum Laplace noise gives p(Ŝ | θ) ∝ (E e^{−q/b})^n, in closed form for every family.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.families.beta_geometric import BetaGeometric
+from discreet.families.gamma_exponential import GammaExponential
+from discreet.families.gamma_poisson import GammaPoisson
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
+from discreet.posteriors.scalar.read import read
+from discreet.posteriors.scalar.record_law import record_law
+
+BELOW = np.linspace(0.05, 0.95, 7)
+
+
+def read_at(model, noisy, n, scale):
+    release = NoisyStatistic(
+        model, (noisy,), n, joint=False, noise="discrete_laplace", scale=scale, guarantee=None, seeded=True
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return read(release, model)
+
+
+def quantiles(theta, log):
+    mass = np.exp(log - log.max())
+    below = np.cumsum((mass[1:] + mass[:-1]) / 2 * np.diff(theta))
+    return np.interp(BELOW, below / below[-1], theta[1:])
+
+
+@pytest.mark.parametrize(
+    ("shape", "rate", "upper", "n", "scale"),
+    [
+        (1426, 0.539, 13, 18, 109.7),
+        (3794, 1.153, 2, 1, 0.452),
+        (0.5, 0.002, 3, 2, 300.0),
+        (2, 1, 20, 50, 40.0),
+    ],
+)
+def test_a_rate_behind_noise_wider_than_the_bounds_is_gamma(shape, rate, upper, n, scale):
+    posterior = read_at(GammaPoisson(shape, rate, upper=upper), -30.0, n, scale)
+    exact = stats.gamma(shape, scale=1 / (rate - n * np.expm1(-1 / scale)))
+    np.testing.assert_allclose(posterior.cdf(exact.ppf(BELOW)), BELOW, atol=0.002)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "upper", "n", "scale"), [(2.5, 450.0, 2, 3, 60.0), (1, 30, 1, 1, 500.0)]
+)
+def test_a_chance_behind_noise_wider_than_the_bounds(alpha, beta, upper, n, scale):
+    posterior = read_at(BetaGeometric(alpha, beta, upper=upper), -5.0, n, scale)
+    theta = np.geomspace(1e-9, 1 - 1e-12, 200_001)
+    log = (alpha - 1) * np.log(theta) + (beta - 1) * np.log1p(-theta)
+    log += n * (np.log(theta) - np.log(-np.expm1(-1 / scale) + theta * np.exp(-1 / scale)))
+    np.testing.assert_allclose(posterior.cdf(quantiles(theta, log)), BELOW, atol=0.002)
+
+
+@pytest.mark.parametrize(("shape", "rate", "n", "scale"), [(1.5, 500.0, 2, 200.0), (3, 2, 5, 1000.0)])
+def test_a_wait_behind_noise_wider_than_the_bounds(shape, rate, n, scale):
+    model = GammaExponential(shape, rate, upper=1, grid=0.25)
+    theta, b = np.geomspace(1e-9, 100, 200_001), scale
+    step = np.exp(-theta / 4)
+    each = 1 - np.exp(-theta / 8) + np.exp(-theta / 8) * (1 - step) / (np.exp(1 / b) - step)
+    log = (shape - 1) * np.log(theta) - rate * theta + n * np.log(each)
+    posterior = read_at(model, -5.0, n, scale)
+    np.testing.assert_allclose(posterior.cdf(quantiles(theta, log)), BELOW, atol=0.002)
+
+
+@pytest.mark.parametrize(("theta", "tilt"), [(1e6, -2.5), (3e5, -1.0), (2.5e5, -0.5), (1.5e5, 0.1)])
+def test_counts_far_beyond_their_bound_lie_at_it_whatever_the_tilt(theta, tilt):
+    """All of 10⁶ events clipped to 200 000: the law came out e^{−417 915} of what it is."""
+    upper = 200_000
+    law = record_law(GammaPoisson(1, 1, upper=upper))
+    levels = np.arange(upper)
+    inner = stats.poisson.logpmf(levels, theta) + tilt * levels
+    top = max(inner.max(), tilt * upper if theta > upper else -np.inf)
+    beyond = stats.poisson.sf(upper - 1, theta) * np.exp(min(tilt * upper - top, 0))
+    whole = top + np.log(np.exp(inner - top).sum() + beyond)
+    found = law.log_mgf(np.array([[tilt + 0j]]), np.array([theta]))[0, 0].real
+    np.testing.assert_allclose(found, whole, rtol=1e-9)
