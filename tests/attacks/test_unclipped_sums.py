@@ -13,6 +13,7 @@ from discreet.families.beta_geometric import BetaGeometric
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
+from discreet.posteriors.scalar.likelihood import Likelihood
 from discreet.posteriors.scalar.read import read
 from discreet.posteriors.scalar.record_law import record_law
 
@@ -83,3 +84,15 @@ def test_counts_far_beyond_their_bound_lie_at_it_whatever_the_tilt(theta, tilt):
     whole = top + np.log(np.exp(inner - top).sum() + beyond)
     found = law.log_mgf(np.array([[tilt + 0j]]), np.array([theta]))[0, 0].real
     np.testing.assert_allclose(found, whole, rtol=1e-9)
+
+
+def test_an_empty_table_is_told_from_one_of_records_far_out_where_n_is_private():
+    """As θ → 0 records are so far out that only n = 0 is left: under one integral that was 5 nats off."""
+    model = GammaExponential(0.129, 545, upper=1467, grid=8)
+    noisy, scale = np.array([31614.6, 29314.3]), 22945.2
+    release = NoisyStatistic(
+        model, tuple(noisy), None, joint=True, noise="gaussian", scale=scale, guarantee=None, seeded=True
+    )
+    found = Likelihood.of(release, model).log(noisy[None], np.array([1e-12, 1e-10, 1.5e-9, 2e-8]))[0]
+    exact = stats.norm(0, scale).logpdf(noisy).sum()
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-4)

@@ -25,6 +25,7 @@ LEAST = 1e-13  # of Σ|terms|: what rounding may leave where terms cancel
 NEGATIVE = 1e-7  # of Σ|terms|: a density as far below 0 is none
 WHOLE = 1e-9  # by how much Σ_q P(q | θ) may miss 1
 POINT = 0.05  # deviation of a law that has one point in effect
+SEEN = 0.1  # of the deviation of the weights: a normal law that widens them visibly
 NEARBY = 8  # sums of records at their bounds, on either side, that noise can reach
 
 
@@ -224,6 +225,8 @@ def _integral(line: LogTransform | MixedLogTransform, tilt: Floats, period: Floa
     log = here + np.log(np.maximum(share, LEAST) * size / period)
     if isinstance(line, LogTransform) and (cut & split).any():
         log = np.where(cut & split, np.logaddexp(log, _log_at_bounds(line)), log)
+    if isinstance(line, MixedLogTransform):  # no empty table is told from one of records far out
+        share = np.where(cut & (blur > SEEN * line.weights.spread), 0.0, share)
     return log, share
 
 
@@ -232,7 +235,7 @@ def _apart(line: LogTransform | MixedLogTransform, blur: Floats) -> NDArray[np.b
     if not isinstance(line, LogTransform):
         return np.zeros(blur.size, dtype=np.bool_)
     reach = line.weights.noise.reach(40.0) / line.weights.unit
-    return np.asarray((blur > 0.1 * line.weights.spread) & (reach < NEARBY * line.record.width))
+    return np.asarray((blur > SEEN * line.weights.spread) & (reach < NEARBY * line.record.width))
 
 
 def _refuse_negative(share: Floats) -> Floats:
