@@ -28,6 +28,7 @@ _HOME = {
     "ledger.scope": "ScopeRefusedError",
     "release.receipt": "LedgerError LedgerUnavailableError TamperedError",
     "release.folder": "BrokenRelease",
+    "release.signature": "SigningKey PublicKey BrokenKey",
     "privatise": "privatise",
     "line.after_charge": "ChargeKept",
     "line.charge": "Interrupted",

@@ -121,6 +121,9 @@ from discreet.release.receipt import LedgerError as LedgerError
 from discreet.release.receipt import LedgerUnavailableError as LedgerUnavailableError
 from discreet.release.receipt import TamperedError as TamperedError
 from discreet.release.release import Release as Release
+from discreet.release.signature import BrokenKey as BrokenKey
+from discreet.release.signature import PublicKey as PublicKey
+from discreet.release.signature import SigningKey as SigningKey
 from discreet.sampling.source import SeededSource as SeededSource
 from discreet.sampling.source import SystemSource as SystemSource
 from discreet.statistics.cells import counts as counts

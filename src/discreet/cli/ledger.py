@@ -167,11 +167,16 @@ def verify(
     release: Annotated[
         list[Path] | None, typer.Option(help="A saved release that the ledger must hold.")
     ] = None,
+    *,
+    must_be_signed: Annotated[
+        bool, typer.Option("--must-be-signed", help="Refuse a release that nobody signed.")
+    ] = False,
     json: o.Json = False,
 ) -> None:
     """Prove that no entry was changed, removed or reordered, and that the sums agree; exit code 3 if not.
 
-    A release must be, in every field, the one that its charge paid for, and its certificate must be its own;
+    A release must be, in every field, the one that its charge paid for, its certificate must be its own, and
+    signatures beside it must be of keys on record, made while they were valid;
     its report and posterior.nc are readings that anybody can make again.
 
     \b
@@ -184,18 +189,29 @@ def verify(
         from discreet.release.release import Release  # noqa: PLC0415
 
         claims = {folder: Release.load(folder) for folder in release}
-    head = opened_ledger(where).verify(*claims.values())
+    opened = opened_ledger(where)
+    head = opened.verify(*claims.values())
     for folder, claim in claims.items():
         from discreet.release.folder import refuse_other_certificate  # noqa: PLC0415
 
         refuse_other_certificate(folder, claim)
+    signed = {folder: opened.signers(folder, claim) for folder, claim in claims.items()}
+    unsigned = [folder for folder, who in signed.items() if not who]
+    if must_be_signed and unsigned:
+        from discreet.ledger import TamperedError  # noqa: PLC0415
+
+        raise TamperedError(f"{address(unsigned[0])} is not signed: discreet ledger sign signs it")
     receipts = [claim.receipt for claim in claims.values()]
     if json:
-        dump(
-            {"whole": True, "entries": head.entries, "hash": head.hash, "receipts": [r.id for r in receipts]}
-        )
+        names = {str(folder): [key.name for key in who] for folder, who in signed.items()}
+        told = {"entries": head.entries, "hash": head.hash, "receipts": [r.id for r in receipts]}
+        dump({"whole": True, **told, "signed_by": names})
     else:
+        from discreet.ledger.keys import in_words  # noqa: PLC0415
+
         say(f"whole: {head.entries} entries, {len(receipts)} receipts match; head {head.hash}")
+        for folder, who in signed.items():
+            say(f"{address(folder)}: {in_words(who)}")
 
 
 @ledger.command()

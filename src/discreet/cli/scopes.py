@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.ledger import ledger, opened_ledger, scope_row
+from discreet.cli.keys import ledger
+from discreet.cli.ledger import opened_ledger, scope_row
 from discreet.cli.printed.errors import reworded
 from discreet.cli.printed.show import dump, say
 from discreet.cli.typed import arguments as o

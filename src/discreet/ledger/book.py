@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
-from discreet.ledger import changes
+from discreet.ledger import changes, keys
 from discreet.ledger.amounts import Remaining
 from discreet.ledger.bill import (
     LONGEST_NOTE,
@@ -26,6 +26,7 @@ from discreet.ledger.bill import (
     replayed,
 )
 from discreet.ledger.export import as_csv, as_json
+from discreet.ledger.keys import Key
 from discreet.ledger.proof import checked
 from discreet.ledger.reads import (
     all_kept,
@@ -60,6 +61,7 @@ from discreet.release.receipt import (
     refuse_changed,
     refuse_forged,
 )
+from discreet.release.signature import PublicKey, SigningKey, Statement, read_beside, written_beside
 from discreet.shown import address
 
 if TYPE_CHECKING:
@@ -271,6 +273,44 @@ class Ledger:
         """
         with self._store.writing(f"require the scopes of {data!r}") as book:
             changes.require(book, data, (scopes,) if isinstance(scopes, str) else scopes, reason)
+
+    # ── signing ─────────────────────────────────────────────────────────────────────────────────────
+
+    def add_key(self, public: PublicKey, name: str) -> Key:
+        """Put the public key of somebody who signs certificates on record."""
+        with self._store.writing("add a key") as book:
+            return keys.add(book, public, name)
+
+    def retire_key(self, fingerprint: str, reason: str, *, revoked: bool = False) -> None:
+        """Let a key sign no more; revoked, as one that was stolen, what it signed before does not count."""
+        with self._store.writing("retire a key") as book:
+            keys.retire(book, fingerprint, reason, revoked=revoked)
+
+    def signing_keys(self) -> tuple[Key, ...]:
+        """List the keys, oldest first."""
+        with self._store.reading() as connection:
+            return tuple(keys.keys(connection).values())
+
+    def sign(self, folder: str | Path, claim: Claim, key: SigningKey) -> Path:
+        """Sign the certificate of a saved release, once all of it is proved; return the file beside it.
+
+        The signature is on record first, so that a crash loses nothing: sign again.
+        """
+        home = Path(folder).expanduser()
+        self.verify(claim)
+        statement = Statement.of(home, claim)
+        signature = key.sign(statement)
+        with self._store.writing(f"sign the release of {claim.receipt.id!r}") as book:
+            keys.record(book, statement, signature)
+            every = list(keys.on_record(book.connection, statement))
+        return written_beside(home, every)
+
+    def signers(self, folder: str | Path, claim: Claim) -> tuple[Key, ...]:
+        """Say whose signatures lie beside a saved release, and prove each; a missing one is told too."""
+        home = Path(folder).expanduser()
+        statement, held = Statement.of(home, claim), read_beside(home)
+        with self._store.reading() as connection:
+            return tuple(keys.signers(connection, statement, held))
 
     # ── reading ─────────────────────────────────────────────────────────────────────────────────────
 
