@@ -43,13 +43,13 @@ _HOME = {
     "planning": "plan predict epsilon_for n_for public_records_for split",
     "mechanisms.public_data": "public_records_needed",
     "mechanisms.registry": "DirectPosterior DiffusedPosterior ConcentratedPosterior OnePosteriorSample "
-    "NoisyStatistics NoisyCounts StatisticalQuery Laplace Gaussian DiscreteLaplace "
-    "DiscreteGaussian RandomizedResponse KaryRandomizedResponse Exponential "
-    "ContinuousExponential PermuteAndFlip ReportNoisyMax SmoothSensitivityMedian "
-    "ProposeTestRelease SampleAndAggregate TwoProfileBit OneBitCluster SmoothOneBit "
-    "SmoothCategorical ObjectivePerturbation PolynomialStatistics TunedRegression "
-    "DiffusedRegression ConcentratedRegression DirectRegression OneRegressionSample "
-    "AdaSSP",
+    "MetricSample NoisyStatistics NoisyCounts StatisticalQuery Laplace Gaussian "
+    "DiscreteLaplace DiscreteGaussian RandomizedResponse KaryRandomizedResponse "
+    "Exponential ContinuousExponential PermuteAndFlip ReportNoisyMax "
+    "SmoothSensitivityMedian ProposeTestRelease SampleAndAggregate TwoProfileBit "
+    "OneBitCluster SmoothOneBit SmoothCategorical ObjectivePerturbation "
+    "PolynomialStatistics TunedRegression DiffusedRegression ConcentratedRegression "
+    "DirectRegression OneRegressionSample AdaSSP",
     "models.margin_losses": "Logistic ClippedPoisson DeclaredLoss",
     "privacy.profile_graph": "ProfileGraph",
     "sampling.source": "SystemSource SeededSource",

@@ -52,6 +52,7 @@ from discreet.mechanisms.noise.laplace import Laplace as Laplace
 from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior as ConcentratedPosterior
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior as DiffusedPosterior
 from discreet.mechanisms.posterior.direct import DirectPosterior as DirectPosterior
+from discreet.mechanisms.posterior.metric_sample import MetricSample as MetricSample
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample as OnePosteriorSample
 from discreet.mechanisms.posterior.statistical_query import StatisticalQuery as StatisticalQuery
 from discreet.mechanisms.public_data import public_records_needed as public_records_needed

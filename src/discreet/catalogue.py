@@ -242,7 +242,7 @@ _ROWS = (
         subject="binomial",
         predictive="binomial_counts",
         audit="binomial",
-        unaudited=("one_posterior_sample",),
+        unaudited=("one_posterior_sample", "metric_sample"),
     ),
     _family(
         "beta_geometric",

@@ -97,6 +97,11 @@ PURE_SHARE = {
     "noisy_counts/add_remove": 0.999,
     "one_posterior_sample/beta": 0.999,
     "one_posterior_sample/dirichlet": 0.79,  # a proved bound, not an equality, for d ≥ 3
+    # for every n, and at n = 4 the normalisers keep the ratio further inside
+    "metric_sample": 0.5,
+    "metric_sample/beta": 0.58,
+    "metric_sample/dirichlet": 0.56,
+    "metric_sample/gamma_exponential": 0.8,
     "laplace_query": 0.999,
     "two_profile_bit": 0.999,
     "one_bit_cluster": 0.999,

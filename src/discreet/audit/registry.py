@@ -11,6 +11,7 @@ from discreet.audit.cases import (
     local,
     mcmc,
     median,
+    metric,
     noise,
     objective,
     posterior,
@@ -23,7 +24,7 @@ from discreet.sampling.source import Source
 # ── Every case by name, built when asked for. A name is its mechanism's, then a variant: `diffused/beta`.
 _TABLES = (
     *(noise.case, median.case, posterior.case, regression.case, statistics.case, counts.case),
-    *(mcmc.case, hmm.case, objective.case, local.case),
+    *(metric.case, mcmc.case, hmm.case, objective.case, local.case),
 )
 CASES = {name: build for table in _TABLES for name, build in table.items()}
 

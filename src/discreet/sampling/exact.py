@@ -20,8 +20,10 @@ from discreet.sampling.checked_arguments import Numbers, Rows
 from discreet.sampling.in_bulk import continuous as bulk
 from discreet.sampling.in_bulk.batches import FEW, FINEST, LARGEST_SHAPE, Shapes
 from discreet.sampling.source import Source, Tape
-from discreet.sampling.truncated import Window, simplex_of
+from discreet.sampling.truncated import FRIENDLY, Window, simplex_of
+from discreet.sampling.truncated_gamma import GammaWindow
 
+LEAST = Fraction(1, 2**900)
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
@@ -61,6 +63,27 @@ def gamma(source: Source, shape: Exact | Numbers, size: int, rate: Exact = 1) ->
     sampler = _sampler(size * shapes.doubles.size, fine=not shapes.ordinary)
     draws: Floats = sampler.gamma(source, shapes, size, pace)
     return draws if scalar else draws.reshape(size, shapes.doubles.size)
+
+
+def truncated_gamma(source: Source, shape: Exact, rate: Exact, upper: Exact, size: int) -> Floats:
+    """Draw x ~ Gamma(shape, rate) given x ≤ upper, to 24 significant bits, every one of them ≤ upper."""
+    window = GammaWindow(
+        given.positive_exact(shape, "shape"),
+        given.positive_exact(rate, "rate"),
+        given.positive_exact(upper, "upper"),
+    )
+    if not LEAST <= window.upper <= 1 / LEAST:
+        raise ValueError("upper must lie between 2^-900 and 2^900")
+    size = given.check_size(size)
+    found = np.empty(0)
+    while found.size < size:  # a draw whose cell reaches beyond the bound is drawn again
+        held = (
+            singles.below(source, window, size - found.size)
+            if window.share() <= FRIENDLY
+            else gamma(source, window.shape, max(size - found.size, 1), window.rate)
+        )
+        found = np.concatenate((found, held[held <= window.largest]))
+    return found
 
 
 def dirichlet(source: Source, alpha: Numbers, size: int, bits: int = 32) -> Floats:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.arithmetic.ball import ball
-from discreet.sampling import bounded_simplex, ideal, reference, truncated
+from discreet.sampling import bounded_simplex, ideal, reference, truncated, truncated_gamma
 from discreet.sampling.checked_arguments import integers
 from discreet.sampling.ideal import ExactNormalInverseGamma
 from discreet.sampling.in_bulk.batches import Shapes
 from discreet.sampling.source import Lazy, Real, Source, Tape, nearest, shortened
+from discreet.sampling.truncated_gamma import GammaWindow
 
 
 def dirichlet(source: Source, shapes: Shapes, size: int, bits: int) -> NDArray[np.int64]:
@@ -33,6 +34,13 @@ def gamma(source: Source, shapes: Shapes, size: int, rate: Fraction) -> NDArray[
     """G/rate to 24 significant bits, vector by vector"""
     tape, alpha = Tape(source), [shapes[i] for i in range(shapes.doubles.size)]
     draws = [shortened(quotient(ideal.gamma(tape, a), rate), 24) for _ in range(size) for a in alpha]
+    return np.array(draws, dtype=np.float64)
+
+
+def below(source: Source, window: GammaWindow, size: int) -> NDArray[np.float64]:
+    """Gamma draws below a bound to 24 significant bits; the last cell may reach beyond it"""
+    tape = Tape(source)
+    draws = [shortened(truncated_gamma.draw(tape, window), truncated_gamma.DIGITS) for _ in range(size)]
     return np.array(draws, dtype=np.float64)
 
 

@@ -170,7 +170,7 @@ def bounded(
     builder: Callable[[Table, Any, int | None], Query] | None = row.load("statistic", reads)
     if builder is None:
         raise TypeError(f"{type(model).__name__} has no {reads}; it has {', '.join(row.statistic)}")
-    n = table.size() if relation is SUBSTITUTE else None
+    n = table.size() if relation.replaces else None
     query = builder(table, model, n)
     if not clip:
         refuse_narrow(table, model)

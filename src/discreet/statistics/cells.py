@@ -82,7 +82,7 @@ def counts(
     sizes = {name: size_of(table, name) for name in names}
     shapes = tuple((*(sizes[b] for b in by), sizes[f]) for f in features)
     table.relation_for(relation)
-    n = table.size() if relation is SUBSTITUTE else None
+    n = table.size() if relation.replaces else None
     margins = joint_counts(table, tuple(by), grouped(table, tuple(features), tuple(by)))
     return BoundedCounts(table, tuple(features), tuple(by), relation, n, shapes, margins)
 

@@ -7,6 +7,7 @@ from discreet.audit.twins import (
     local,
     mcmc,
     median,
+    metric,
     noise,
     objective,
     posterior,
@@ -15,6 +16,6 @@ from discreet.audit.twins import (
 
 _TABLES = (
     *(noise.twin, choice.twin, median.twin, posterior.twin, regression.twin, counts.twin),
-    *(mcmc.twin, hmm.twin, objective.twin, local.twin),
+    *(metric.twin, mcmc.twin, hmm.twin, objective.twin, local.twin),
 )
 TWINS = {name: twin for table in _TABLES for name, twin in table.items()}

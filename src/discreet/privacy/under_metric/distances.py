@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,10 +60,9 @@ def pair(x: ArrayLike, y: ArrayLike) -> tuple[Records, Records]:
     return first, second
 
 
-def whole_grid(grid: Exact | None) -> Fraction | None:
-    """Return a grid exactly; on the whole numbers none is needed, so that 1 is none."""
-    found = None if grid is None else Fraction(positive("grid", grid))
-    return None if found == 1 else found
+def exact_grid(grid: Exact | None) -> Fraction | None:
+    """Return a grid exactly."""
+    return None if grid is None else Fraction(positive("grid", grid))
 
 
 def rounded(grid: Exact | None) -> str:
@@ -104,7 +104,7 @@ class AbsoluteDifference(Metric):
     grid: Exact | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "grid", whole_grid(self.grid))
+        object.__setattr__(self, "grid", exact_grid(self.grid))
 
     @property
     def words(self) -> str:
@@ -129,7 +129,7 @@ class TotalDifference(Metric):
     grid: Exact | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "grid", whole_grid(self.grid))
+        object.__setattr__(self, "grid", exact_grid(self.grid))
 
     @property
     def words(self) -> str:
@@ -222,11 +222,18 @@ class Steps(Metric):
     within: Exact
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "within", positive("within", self.within))
+        object.__setattr__(self, "within", Fraction(positive("within", self.within)))
 
     @property
     def words(self) -> str:
-        return f"steps of at most {float(self.within):g} of one record each"
+        return f"steps of at most {self.within} of one record each"
+
+    @classmethod
+    def of(cls, relation: Relation) -> Fraction | None:
+        """Return Δ where the relation is that of such steps; the digest confirms what the words say."""
+        found = re.fullmatch(r"steps of at most ([\d./e+-]+) of one record each", relation.about)
+        within = None if found is None else Fraction(found[1])
+        return within if within and cls(within).relation == relation else None
 
     @property
     def said(self) -> Mapping[str, object]:
