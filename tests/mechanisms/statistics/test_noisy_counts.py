@@ -64,6 +64,42 @@ def test_promises_by_the_number():
     )
 
 
+def moved_twice(b, width=60):
+    """Laws of two cells with discrete Laplace noise, one record in the first against one in the second."""
+    x = np.arange(-width, width + 1)
+    law = np.exp(-np.abs(x) / b) * np.tanh(0.5 / b)
+    one, none = np.roll(law, 1), law
+    return np.outer(one, none).reshape(-1), np.outer(none, one).reshape(-1)
+
+
+def test_a_substitution_is_two_moves_of_one_each_on_its_own():
+    """By summing over both cells: δ(ε) is within the claim, reaches it, and is beyond that of one move."""
+    b = 2
+    p, q = moved_twice(b)
+    one = NaiveBayes("y", ("a",)).bind({"y": 1, "a": 2})
+    claim = NoisyCounts(one, n=9, scales=(b,)).guarantee
+    for epsilon in (0.25, 0.5, 0.75):
+        exact = np.maximum(p - np.exp(epsilon) * q, 0).sum()
+        assert exact == pytest.approx(claim.delta(epsilon), rel=1e-9)
+        assert exact > PureDP(1 / b).delta(epsilon)
+    assert claim.epsilon(0) == 2 / b
+
+
+def test_many_tables_take_less_noise_than_one_loss_a_table():
+    """40 two-point losses of 1/b: δ(1) by the binomial law is the claim's, and 20 of 2/b would break it."""
+    features = tuple(f"x{i}" for i in range(20))
+    model = NaiveBayes("y", features).bind({"y": 2, **dict.fromkeys(features, 3)})
+    ready = NoisyCounts.calibrate(model, n=100, target=ApproxDP(1, 1e-6))
+    b = float(ready.scales[0])
+    assert len(ready.scales) == 20
+    for moves, loss, holds in ((40, 1 / b, True), (20, 2 / b, False)):
+        net = loss * (2 * np.arange(moves + 1) - moves)
+        p = stats.binom.pmf(np.arange(moves + 1), moves, 1 / (1 + np.exp(-loss)))
+        delta = (p * np.maximum(-np.expm1(1 - net), 0)).sum()
+        assert (delta <= 1e-6) == holds
+    assert b == pytest.approx(25.727, abs=1e-3)  # 35.118 by one loss of 2/b a table
+
+
 def test_shares_are_of_epsilon_for_laplace_and_of_rho_for_gaussian_noise():
     laplace = NoisyCounts.calibrate(MODEL, n=100, target=PureDP(1), shares=(0.8, 0.2))
     assert laplace.scales == pytest.approx((2 / 0.8, 2 / 0.2), rel=1e-12)
@@ -340,7 +376,7 @@ def test_a_hidden_markov_model_walks_the_same_line(tmp_path):
     home = release.save(tmp_path / "release", draws=20)
     assert Release.load(home) == release
     page = (home / "report.html").read_text()
-    assert "In which of 2 states is each “region”?" in page
+    assert "Which of 2 states was each “region” in, and when?" in page
     assert "next state" in page
     made = release.to_inference_data(draws=20)
     assert made.posterior["state"].shape == (4, 20, 2, 6)

@@ -17,7 +17,7 @@ from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.mechanisms.statistics.noisy_statistics import NOISES
 from discreet.models.count_model import CountModel
-from discreet.privacy.accounting.composition import compose
+from discreet.privacy.accounting.composition import compose, repeat
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation, group_size
 from discreet.sampling.source import SYSTEM, Source
@@ -31,8 +31,9 @@ ROUNDING = 1e-9  # shares that are written as decimals add up to 1 only nearly; 
 class NoisyCounts(ModelMechanism):
     """Ĉ_t = C_t + noise of scale s_t for each table t: one record moves every table, so the costs compose.
 
-    A table moves by L1 = L2² = 1 when a record is added, 2 when one is substituted. Laplace: ε_t = Δ₁/b_t,
-    composed as tightly as is proved; Gaussian: μ² = ΣΔ₂²/σ_t² [DRS22 Cor. 3.3]; discrete Gaussian:
+    A table moves by L1 = L2² = 1 when a record is added, 2 when one is substituted: out of one cell, into
+    another, each noised on its own. Laplace: 1/b_t for each such move, composed as tightly as is proved;
+    Gaussian: μ² = ΣΔ₂²/σ_t² [DRS22 Cor. 3.3]; discrete Gaussian:
     ρ = ΣΔ₂²/(2σ_t²) [Bun, Steinke 2016 Lemma 2.3].
     """
 
@@ -90,7 +91,11 @@ class NoisyCounts(ModelMechanism):
     @property
     def guarantee(self) -> Guarantee:
         """What the release promises for one row; every reading of it, however often, is free."""
-        return compose(*(noiser.guarantee for noiser in self.noisers))
+        if self.noise in GAUSSIAN or not self.relation.replaces:
+            return compose(*(noiser.guarantee for noiser in self.noisers))
+        one = self.model.table_sensitivity(ADD_REMOVE)
+        moves = [NOISES[self.noise](one, scale, self.relation).guarantee for scale in self.scales]
+        return compose(*(repeat(move, 2) for move in moves))  # out of one cell, into another
 
     def release(
         self, value: ArrayLike, source: Source | None = None, *, count: int | None = None
