@@ -12,7 +12,8 @@ from sizes import sized
 
 from discreet.families.registry import EXAMPLES
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
-from discreet.planning import candidates, epsilon_for, plan
+from discreet.planning import epsilon_for, plan
+from discreet.planning.offers import Asked, offers
 from discreet.privacy.guarantee import NotProved, Unreachable
 from discreet.privacy.kinds import ApproxDP
 
@@ -30,9 +31,9 @@ def seconds(work, rounds=sized(3, 1)):
 
 
 def all_calibrations(model):
-    for _, calibrate in candidates(model, N, TARGET):
+    for offer in offers(model, N, TARGET, Asked()):
         with suppress(Unreachable, NotProved):
-            calibrate()
+            offer.calibrate()
 
 
 def main():

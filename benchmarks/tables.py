@@ -85,8 +85,8 @@ def statistics(path, rows):
     texts = [f"g{j}" for j in range(5)]
     return {
         "counts of truths": (table["b"].bounded(dc.BetaBernoulli(1, 1)), ["b"]),
-        "counts of 4 texts": (table["ward"].bounded(dc.DirichletCategorical([1] * 5)), ["ward"]),
-        "counts of 8 codes": (table["code"].bounded(dc.DirichletCategorical([1] * 9)), ["code"]),
+        "counts of 4 texts": (table["ward"].bounded(dc.DirichletCategorical([1] * 4)), ["ward"]),
+        "counts of 8 codes": (table["code"].bounded(dc.DirichletCategorical([1] * 8)), ["code"]),
         "clipped sum": (table["x"].bounded(mean), ["x"]),
         "clipped sum and squares": (table["x"].bounded(spread), ["x"]),
         "naive Bayes, 5 codes × 4 classes": (counts(table, FEATURES, by=["label"]), ["label", *FEATURES]),
@@ -97,7 +97,7 @@ def statistics(path, rows):
         ),
         "XᵀX, d = 10": (table[tuple(XS)].bounded(line), XS),
         "≤ 3 rows a user, counts": (
-            users["ward"].bounded(dc.DirichletCategorical([1] * 5), add),
+            users["ward"].bounded(dc.DirichletCategorical([1] * 4), add),
             ["userid", "ward"],
         ),
         "≤ 3 rows a user, clipped sum": (users["x"].bounded(mean, add), ["userid", "x"]),

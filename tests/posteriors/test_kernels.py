@@ -28,9 +28,9 @@ MOMENTS = (
 NORMAL = "posteriors/normal/test_getting_it_right.py::test_the_kernel_keeps_the_prior"
 RECORDS = "posteriors/network/test_records_geweke.py::test_the_chain_keeps_the_prior"
 
-HIDDEN = "hidden_markov/kernels"
-COUNTS = ("hidden_markov/exact_counts", f"{HIDDEN}/scores", f"{HIDDEN}/sweeps")
-MOVES = (f"{HIDDEN}/noisy_moves", f"{HIDDEN}/sweeps")
+PATHS = "hidden_markov/kernels/paths"
+COUNTS = ("hidden_markov/exact_counts", "hidden_markov/kernels/scores", PATHS)
+MOVES = ("hidden_markov/kernels/noisy_moves", PATHS)
 
 # kernel → the files that draw in it, and the test that would catch a wrong law
 KERNELS = {
@@ -39,40 +39,10 @@ KERNELS = {
     "normal, moments": (("normal/moments_kernel", "normal/augment_kernel"), MOMENTS),
     "normal, records": (("normal/augment_kernel", "normal/algebra_kernel"), NORMAL),
     "normal, limit": (("normal/limit_kernel", "normal/algebra_kernel"), NORMAL),
-    "hmm, ffbs, counts": (
-        (
-            "hidden_markov/kernels/path_blocked",
-            "hidden_markov/exact_counts",
-            "hidden_markov/kernels/scores",
-            "hidden_markov/kernels/sweeps",
-        ),
-        HMM_COUNTS,
-    ),
-    "hmm, collapsed, counts": (
-        (
-            "hidden_markov/kernels/path_collapsed",
-            "hidden_markov/exact_counts",
-            "hidden_markov/kernels/scores",
-            "hidden_markov/kernels/sweeps",
-        ),
-        HMM_COUNTS,
-    ),
-    "hmm, ffbs, noise_aware": (
-        (
-            "hidden_markov/kernels/path_blocked",
-            "hidden_markov/kernels/noisy_moves",
-            "hidden_markov/kernels/sweeps",
-        ),
-        HMM_NOISE,
-    ),
-    "hmm, collapsed, noise_aware": (
-        (
-            "hidden_markov/kernels/path_collapsed",
-            "hidden_markov/kernels/noisy_moves",
-            "hidden_markov/kernels/sweeps",
-        ),
-        HMM_NOISE,
-    ),
+    "hmm, ffbs, counts": (COUNTS, HMM_COUNTS),
+    "hmm, collapsed, counts": (COUNTS, HMM_COUNTS),
+    "hmm, ffbs, noise_aware": (MOVES, HMM_NOISE),
+    "hmm, collapsed, noise_aware": (MOVES, HMM_NOISE),
 }
 # independent draws, no chain: held to enumeration by tests/attacks/test_counts_behind_noise.py
 INDEPENDENT = {"counts/kernel"}
@@ -100,7 +70,7 @@ def test_every_file_that_draws_belongs_to_a_kernel_with_a_joint_test():
 
 def test_the_rule_finds_kernels_by_what_they_do():
     """Not by their names: a compiled sweep in a file called otherwise is found, arithmetic is not."""
-    assert draws(POSTERIORS / "hidden_markov/kernels/path_blocked.py")
+    assert draws(POSTERIORS / "hidden_markov/kernels/paths.py")
     assert draws(POSTERIORS / "network/exchange_kernel.py")
     assert not draws(POSTERIORS / "hidden_markov/noisy_count_law.py")
     assert not draws(POSTERIORS / "hidden_markov/posterior.py")

@@ -76,7 +76,7 @@ class BayesianLinearRegression(InBall, RegressionLaw):
         if target is not None or features:
             columns = _columns(target, features, spread, radius, intercept=intercept)
             given, named = _by_rule(columns, given), columns
-        if None in given.values():
+        if any(value is None for value in given.values()):
             missing = [self.spelled.get(name, name) for name, value in given.items() if value is None]
             raise TypeError(f"missing {', '.join(missing)}: {NEEDED}")
         for name, value in {**given, "grid": grid, "named": named}.items():
