@@ -50,6 +50,7 @@ class InMemory:
     filters: tuple = ()
     label: str = ""
     fingerprint: str = ""
+    place: str = ""
     derived: dict = field(default_factory=dict)
     events: list = field(default_factory=list, repr=False, compare=False)
 

@@ -25,7 +25,7 @@ def calibrated_for_unit(
         return kind.calibrate(model, target=target, rows_per_unit=k, **given)
     if draws == 1:
         return kind.calibrate(model, target=per_row(target, k), **given)
-    return shared(lambda each: kind.calibrate(model, target=per_row(each, k), **given), target, draws)
+    return shared(lambda each: kind.calibrate(model, target=per_row(each, k), **given), target, draws, k)
 
 
 def promise_for_unit(ready: Mechanism, rows_per_unit: int, target: Guarantee) -> Guarantee:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.families.records import doubles as as_doubles
-from discreet.numerics.search import bisect, bracket, doubles
+from discreet.numerics.search import bisect, bracket, doubles, ratios
 from discreet.privacy.accounting.composition import repeat
 from discreet.privacy.arithmetic.ball import Exact, PrecisionError, largest
 from discreet.privacy.group_privacy import per_draw
@@ -97,6 +97,7 @@ class ModelMechanism(Mechanism):
 # ── Find the knob: the least noise, or the largest budget, whose own certified guarantee meets the target.
 WIDEST = 2.0**400  # noise beyond this is no release
 HAIR = 2.0**-10  # of the noise, that ε at δ = 0 is worth
+SHARES = 2.0**-12  # how near to the largest share of ε a draw's is sought
 WIDEST_DISCRETE = float(LARGEST_SCALE)  # integer noise must fit 64 bits
 
 
@@ -161,14 +162,54 @@ def gaussian_share(target: ApproxDP, q: int) -> GaussianDP:
     return share
 
 
-def shared(calibrate: Callable[[Guarantee], ModelMechanism], target: Guarantee, q: int) -> ModelMechanism:
-    """Return q draws that meet the target: μ/√q each where one is Gaussian DP, else by basic composition."""
-    if isinstance(target, ApproxDP):
+def shared(
+    calibrate: Callable[[Guarantee], ModelMechanism], target: Guarantee, q: int, rows_per_unit: int
+) -> ModelMechanism:
+    """Return q draws that meet a unit's target, by the rule that leaves each draw the most.
+
+    `calibrate` finds the knob of one draw from what a unit is promised of it. μ/√q each where one draw is
+    Gaussian DP; else the largest knob at which the composition of q draws, as tight as is proved, meets an
+    (ε, δ) target, or a q-th of the target each.
+    """
+    if not isinstance(target, ApproxDP):
+        return calibrate(per_draw(target, q)).draws(q)
+    with suppress(Unreachable, NotProved, PrecisionError):
+        one = calibrate(gaussian_share(target, q))
+        if isinstance(one.guarantee, GaussianDP):
+            return one.draws(q)
+    found = _composed(calibrate, target, q, rows_per_unit)
+    try:
+        even = calibrate(per_draw(target, q))
+    except (Unreachable, NotProved, PrecisionError):
+        if found is None:
+            raise
+        return found.draws(q)
+    return (even if found is None or _weaker(found, even, target) else found).draws(q)
+
+
+def _composed(
+    calibrate: Callable[[Guarantee], ModelMechanism], target: ApproxDP, q: int, rows_per_unit: int
+) -> ModelMechanism | None:
+    """Search the ε of one draw, at δ, whose knob q draws can afford; None if none down to ε/(8q) can."""
+
+    def one(share: float) -> ModelMechanism | None:
         with suppress(Unreachable, NotProved, PrecisionError):
-            one = calibrate(gaussian_share(target, q))
-            if isinstance(one.guarantee, GaussianDP):
-                return one.draws(q)
-    return calibrate(per_draw(target, q)).draws(q)
+            made = calibrate(
+                ApproxDP(Fraction(share) * Fraction(target.loss), target.slack, relation=target.relation)
+            )
+            return made if repeat(made.guarantee.group(rows_per_unit), q) <= target else None
+        return None
+
+    def holds(share: float) -> bool:
+        return one(share) is not None
+
+    found = bracket(holds, 1.0, 0.5, lambda x: x / 2, lambda x: x < 1 / (8 * q))
+    return None if found is None else one(bisect(holds, *found, ratios(1 + SHARES)))
+
+
+def _weaker(one: ModelMechanism, other: ModelMechanism, target: ApproxDP) -> bool:
+    """Whether `one` gives away less, and so says less, than `other`."""
+    return one.guarantee.delta(target.loss / 2) < other.guarantee.delta(target.loss / 2)
 
 
 # ── Inputs of mechanisms, validated at the door. What is released may be private: errors never show it.
