@@ -144,3 +144,30 @@ def test_every_page_that_is_made_can_be_found_in_the_navigation():
     nav = (ROOT / "mkdocs.yml").read_text()
     assert {f"models/{name}.md" for name in ROWS} <= set(re.findall(r"models/\w+\.md", nav))
     assert {f"reference/{file}.md" for file in made.groups()} == set(re.findall(r"reference/\w+\.md", nav))
+
+
+def test_every_displayed_formula_is_typeset():
+    """A line of a `math` block is a formula; what the typesetter does not know it would print as it is."""
+    blocks = [
+        block
+        for page in (ROOT / "docs").glob("*.md")
+        for block in re.findall(r"```math\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    ]
+    assert len(blocks) >= 8
+    for block in blocks:
+        drawn = made.math(block, "math", "math", {}, None)
+        assert drawn.count("<math") == len(block.strip().splitlines())
+        assert "\\" not in drawn, block
+
+
+def test_scripts_within_sentences_are_raised_and_lowered():
+    said = {
+        "e^ε and D_α(P)": "e<sup>ε</sup> and D<sub>α</sub>(P)",
+        "θ_{z_{r,t},d} ~ N": "θ<sub>z<sub>r,t</sub>,d</sub> ~ N",
+        "2^{−2(K−1)}": "2<sup>−2(K−1)</sup>",
+        "`a_b` snake_case [x_i](y_i.md) `e^{x}`": "`a_b` snake_case [x<sub>i</sub>](y_i.md) `e^{x}`",
+    }
+    assert {text: made.raised(text) for text in said} == said
+    for page in (ROOT / "docs").glob("*.md"):
+        text = "".join(made.KEPT.split(made.raised(page.read_text()))[::2])
+        assert not re.search(r"[_^]\{", text), page.name

@@ -4,6 +4,7 @@ mkdocs calls the functions that begin with `on_`; tests call the others.
 """
 
 import inspect
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from discreet.catalogue import ROWS
 
 HERE = Path(__file__).parent
 HIDDEN = {"sizes", "design", "named"}  # parameters that the library fills from the schema
+# Code, links and tags are left alone; a script follows a letter or a bracket, and is one sign or in brackets.
+KEPT = re.compile(r"(```.*?```|``.+?``|`[^`\n]*`|\]\([^)]*\)|</?[a-zA-Z][^>]*>|https?://\S+)", re.DOTALL)
+SCRIPT = re.compile(r"(?<!\s)([_^])(?:(\{)|(?<![^\W_]{2}[_^])([^\W_])(?!\w))")
 KINDS = {
     "family": "a family with a conjugate prior",
     "counts": "a model of counts",
@@ -182,6 +186,37 @@ def home(name: str) -> str:
 def math(source: str, language: str, class_name: str, options: Any, md: Any, **kwargs: Any) -> str:  # noqa: ANN401, ARG001
     """Typeset a fenced formula as MathML, which browsers draw by themselves."""
     return "".join(convert(line, display="block") for line in source.strip().splitlines() if line.strip())
+
+
+def raised(text: str) -> str:
+    """Raise and lower what stands behind ^ and _ in the formulas of a page, outside of code and links."""
+    parts = KEPT.split(text)
+    return "".join(part if KEPT.fullmatch(part) else _scripts(part) for part in parts)
+
+
+def _scripts(text: str) -> str:
+    found = SCRIPT.search(text)
+    if found is None:
+        return text
+    sign, bracket, one = found.groups()
+    tag, start = {"_": "sub", "^": "sup"}[sign], found.end()
+    end = _closed(text, start) if bracket else start
+    inner, rest = (_scripts(text[start:end]), text[end + 1 :]) if bracket else (one, text[start:])
+    return f"{text[: found.start()]}<{tag}>{inner}</{tag}>{_scripts(rest)}"
+
+
+def _closed(text: str, start: int) -> int:
+    """Find the bracket that closes the one before `start`."""
+    depth = 1
+    for place in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return place
+    raise ValueError(f"a bracket is never closed: {text[start : start + 60]!r}")
+
+
+def on_page_markdown(markdown: str, **kwargs: Any) -> str:  # noqa: ANN401, ARG001
+    return raised(markdown)
 
 
 def on_config(config: Any) -> Any:  # noqa: ANN401 - mkdocs' configuration

@@ -112,11 +112,11 @@ def _explained(target: Path) -> Iterator[None]:
         yield
     except FileExistsError:  # something on the way is a file
         raise FileExistsError(
-            f"{address(target)} cannot be made: something on its way is a file, not a folder"
+            f"{address(target)} cannot be made: part of its path is a file, not a folder"
         ) from None
     except NotADirectoryError:
         raise FileExistsError(
-            f"{address(target)} cannot be made: something on its way is a file, not a folder"
+            f"{address(target)} cannot be made: part of its path is a file, not a folder"
         ) from None
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()

@@ -40,7 +40,7 @@ SCHEMAS = {
     "bounds reversed": ('[columns.age]\nkind = "bounded"\nlower = 9\nupper = 1\n', "lower < upper"),
     "a template that nobody filled in": ('[columns.age]\nkind = "bounded"\nlower = "?"\nupper = 9\n', '"?"'),
     "a kind that does not exist": ('[columns.age]\nkind = "number"\n', "needs kind"),
-    "no schema at all": ("hello\n", "is no schema"),
+    "no schema at all": ("hello\n", "is not a valid schema"),
 }  # fmt: skip
 
 

@@ -109,7 +109,7 @@ class Opaque:
 def test_what_cannot_be_told_apart_is_refused_before_anything_is_written(tmp_path):
     file = tmp_path / "chain"
     for held in (Opaque(), lambda t: [HELD and t[0], -1.0]):
-        with pytest.raises(CheckpointError, match="cannot be told from one that holds another"):
+        with pytest.raises(CheckpointError, match="cannot be distinguished from one that holds another"):
             run(ChainPlan(kernel(held), 2, 1), COUNTS, source=SeededSource(1), file=file)
     assert not file.exists()
     assert run(

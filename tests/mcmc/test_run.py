@@ -177,7 +177,7 @@ def test_the_file_is_one_processs_and_one_kernels(tmp_path):
     with pytest.raises(CheckpointError, match="no checkpoint at"):
         resume(KERNEL["barker"], COUNTS, tmp_path / "none")
     (tmp_path / "text").write_text("a diary")
-    with pytest.raises(CheckpointError, match="is no checkpoint"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint"):
         resume(KERNEL["barker"], COUNTS, tmp_path / "text")
 
 
@@ -204,7 +204,7 @@ class Dial(Source):
 
 
 def test_a_file_knows_its_source(tmp_path):
-    with pytest.raises(CheckpointError, match="this seeded source is neither"):
+    with pytest.raises(CheckpointError, match="this source is neither"):
         run(ChainPlan(KERNEL["barker"], 2, 1), COUNTS, source=Dial(), file=tmp_path / "chain")
 
 

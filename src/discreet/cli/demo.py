@@ -94,7 +94,9 @@ def demo(
 def _throw_away(folder: Path) -> None:
     """Delete an earlier demonstration, and no other folder of that name."""
     if folder.is_symlink() or not {"adult.toml", "budget.db"} <= {path.name for path in folder.iterdir()}:
-        raise FileExistsError(f"{folder} is no earlier demonstration, and is kept: choose another --out")
+        raise FileExistsError(
+            f"{folder} is not an earlier demonstration, and was left alone: choose another --out"
+        )
     shutil.rmtree(folder)
 
 

@@ -56,7 +56,9 @@ def fit(
     ledger: Annotated[str | None, typer.Option(help="Where the budget is kept: a file or URL.")] = None,
     scope: Annotated[str | None, typer.Option(metavar="NAME[,NAME]", help="The scope(s) to charge.")] = None,
     out: Annotated[str | None, typer.Option(help="The folder of the release; it must not exist yet.")] = None,
-    unit: Annotated[str | None, typer.Option(help="The column that says whose a row is.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="The column that identifies the person each row belongs to.")
+    ] = None,
     rows_per_unit: Annotated[int | None, typer.Option(help="How many rows of one unit count.")] = None,
     table: Annotated[str | None, typer.Option(help="The table, where DATA is a database.")] = None,
     n: Annotated[int | None, typer.Option(help="The public number of records; counted if left out.")] = None,
@@ -103,7 +105,7 @@ def fit(
       age.cut([18, 65])         three categories: below 18, 18 to 65, from 65
       1.8 * celsius + 32        one column and numbers; bounds follow from the schema
       joint(ward, smoker)       the cells of a table of two or more columns, as one column
-      col("any name")           a column whose name is no plain word
+      col("any name")           a column whose name is not a plain word
     How many rows a predicate keeps is private: --where needs --relation add_remove, and a budget with it.
 
     \b

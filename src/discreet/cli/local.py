@@ -29,7 +29,7 @@ KINDS = ("keep", "corruption", "largest_error", "smooth_bit", "cluster_bit")
 
 
 def local(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Parquet or CSV, one observation a row.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Parquet or CSV, one observation per row.")],
     *,
     column: Annotated[str, typer.Option(help="The column of observations.")],
     profile: Annotated[
@@ -45,7 +45,9 @@ def local(
     ] = "keep",
     unknown: Annotated[
         str | None,
-        typer.Option(help="The profile as which rows of an undeclared one are released; needs a column."),
+        typer.Option(
+            help="The profile that rows with an undeclared one count as; needs a column of profiles."
+        ),
     ] = None,
     per_source: Annotated[int, typer.Option(help="How many rows one source has at most.")] = 1,
     scope: Annotated[str | None, typer.Option(metavar="NAME[,NAME]", help="The scope(s) to charge.")] = None,

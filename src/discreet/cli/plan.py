@@ -49,13 +49,15 @@ def plan(
     column: Annotated[
         str | None, typer.Option(metavar="NAME[,NAME]", help="The column(s) in that schema.")
     ] = None,
-    unit: Annotated[str | None, typer.Option(help="The column that identifies whose row it is.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="The column that identifies the person each row belongs to.")
+    ] = None,
     rows_per_unit: Annotated[int | None, typer.Option(help="How many rows of one unit count.")] = None,
     derive: o.Derive = None,
     where: o.Keep = None,
     draws: Annotated[int | None, typer.Option(help="Posterior draws to release at once.")] = None,
     level: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Of intervals: how often they should cover.")
+        float, typer.Option(min=0.0, max=1.0, help="How often intervals should cover the truth.")
     ] = 0.9,
     rank_by: Annotated[
         str,
@@ -78,11 +80,11 @@ def plan(
     ] = None,
     option: o.Options = None,
     width: Annotated[
-        float | None, typer.Option(help="Ask backwards: the interval width that is wanted.")
+        float | None, typer.Option(help="The interval width that you want; the plan finds what it takes.")
     ] = None,
     delta: Annotated[
         str | None,
-        typer.Option(help="With --epsilon the δ to promise; with --width and --n that of the answer."),
+        typer.Option(help="The δ to promise with --epsilon; with --width and --n, the δ of the answer."),
     ] = None,
     split: Annotated[
         int | None, typer.Option(min=1, help="Split --target evenly over this many questions.")

@@ -40,7 +40,7 @@ def predict(
     target: Annotated[str | None, typer.Option(help="The column to predict, of a network.")] = None,
     given: Annotated[
         str | None,
-        typer.Option(metavar="NAME[,NAME]", help="Of a network: predict from these columns alone."),
+        typer.Option(metavar="NAME[,NAME]", help="For a network: predict from these columns only."),
     ] = None,
     reading: o.Reading = None,
     prior: o.Prior = None,

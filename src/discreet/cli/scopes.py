@@ -92,7 +92,7 @@ def require(
         str,
         typer.Argument(
             metavar="DATA",
-            help="The label of a data set; its file or database address, which is known again under any "
+            help="The label of a data set; its file or database address, which is recognised under any "
             "label; or * for every charge.",
         ),
     ],

@@ -148,7 +148,9 @@ def add_table(
     data: Annotated[str, typer.Option(help="Parquet, CSV, a DuckDB file, a postgresql:// URL.")],
     schema: Annotated[str, typer.Option(help="The public schema, .toml or .json.")],
     n: Annotated[int | None, typer.Option(help="The public number of records; counted if left out.")] = None,
-    unit: Annotated[str | None, typer.Option(help="The column that says whose a row is.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="The column that identifies the person each row belongs to.")
+    ] = None,
     rows_per_unit: Annotated[int | None, typer.Option(help="How many rows of one unit count.")] = None,
     relation: o.Neighbours = None,
     model: Annotated[list[str] | None, typer.Option(help="A model that may be asked. [default: all]")] = None,

@@ -40,7 +40,9 @@ def tiers(
     ledger: Annotated[str, typer.Option(help="Where the budget is kept: a file or URL.")],
     scope: Annotated[str | None, typer.Option(metavar="NAME[,NAME]", help="The scope(s) to charge.")] = None,
     out: Annotated[str, typer.Option(help="The folder; each audience's release lies in it by its name.")],
-    unit: Annotated[str | None, typer.Option(help="The column that says whose a row is.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="The column that identifies the person each row belongs to.")
+    ] = None,
     rows_per_unit: Annotated[int | None, typer.Option(help="How many rows of one unit count.")] = None,
     from_table: Annotated[
         str | None, typer.Option("--table", help="The table, where DATA is a database.")

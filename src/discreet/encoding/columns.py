@@ -121,7 +121,7 @@ def _few(kind: Categorical) -> str:
 
 
 def _warn_of_unlisted(kind: Categorical, column: GivenColumn, codes: Column, values: Sequence[Any]) -> None:
-    """Say so where most values are no declared level, which is more often a slip than a fact."""
+    """Say so where most values are not declared levels, which is more often a slip than a fact."""
     unlisted = sum(code < 0 and not _is_missing(value) for code, value in zip(codes, values, strict=True))
     if 2 * unlisted > len(codes):
         warnings.warn(

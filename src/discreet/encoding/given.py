@@ -40,7 +40,7 @@ def given(rows: object) -> GivenRows:
         return _of_records(rows)
     raise TypeError(
         f"rows need the names of their columns: give {FORMS}; got {type(rows).__name__}. Integer codes "
-        "without names are taken with codes=True, where a method has it"
+        "without names are accepted with codes=True by methods that take it"
     )
 
 

@@ -55,7 +55,7 @@ def numbers(data: ArrayLike, *, columns: int | None = None) -> Floats:
         return x.reshape(0, columns)
     dimensions = 1 if columns is None else 2
     if x.ndim != dimensions:
-        shape = "one number a record" if columns is None else "one row a record"
+        shape = "one number per record" if columns is None else "one row per record"
         raise ValueError(f"records need a {dimensions}-dimensional array, {shape}; got {x.ndim} dimensions")
     return x
 

@@ -76,7 +76,7 @@ def refuse_shapes(X: object) -> None:
     shape = X.shape if hasattr(X, "shape") else _array(X, "X").shape
     if len(shape) != 2:
         raise ValueError(
-            f"X must be a table of 2 dimensions, one row a record, got {len(shape)}. Reshape your data by "
+            f"X must be a table of 2 dimensions, one row per record, got {len(shape)}. Reshape your data by "
             "X.reshape(-1, 1) if it has one column, or by X.reshape(1, -1) if it is one record"
         )
     if not shape[1] >= 1:

@@ -167,7 +167,7 @@ def fits_in_words(state: Spending) -> str:
     """Say what would still fit, in the budget's own kind first."""
     budget = state.filter.budget
     if not budget.relation.known:
-        return "nothing: this budget does not say for which graph it is; open a scope for a graph"
+        return "nothing: this budget does not say which graph it is for; open a scope for a graph"
     found = [promise for promise in (largest(budget, state), _concentrated(state)) if promise is not None]
     if not found or _crumb(budget, found[0]):
         return "nothing; the budget is spent"

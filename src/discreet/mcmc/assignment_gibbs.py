@@ -42,7 +42,7 @@ class AssignmentGibbs(Kernel):
         check_temperature(self)
         if self.relation is not SUBSTITUTE:
             raise NotProved(
-                "one assignment a record shows how many there are: only SUBSTITUTE (n public) holds"
+                "one assignment per record reveals how many there are: only SUBSTITUTE (n public) holds"
             )
         if self.records < 1 or not 1 <= self.chosen <= self.records:
             raise ValueError(f"a scan chooses between 1 and all of {self.records} records, got {self.scan}")

@@ -21,7 +21,7 @@ from discreet.families.exact_fields import Rational
 Floats = NDArray[np.float64]
 CONSTANT = "privacy rests on it, so it is declared publicly, and holds for every margin and admissible answer"
 UPPER = "counts are clipped to it and privacy rests on it, so it must be public knowledge"
-Margin = Callable[[Floats, Floats], Floats]  # (s, y) ↦ one number a record
+Margin = Callable[[Floats, Floats], Floats]  # (s, y) ↦ one number per record
 
 
 @dataclass(frozen=True)

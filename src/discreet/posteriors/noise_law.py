@@ -149,11 +149,11 @@ def cautions(
         )
     if found.chains and np.isnan(found.r_hat):
         said.append(
-            "the chains are too short to be judged: read with longer ones before you lean on the intervals"
+            "the chains are too short to be judged: read with longer ones before you rely on the intervals"
         )
     elif found.chains and not found.r_hat <= MIXED:
         said.append(
-            f"chains have not met (R-hat {found.r_hat:.2f}): do not lean on these intervals; read the "
+            f"chains have not met (R-hat {found.r_hat:.2f}): do not rely on these intervals; read the "
             "release again with longer chains, which costs nothing, or under a prior that is less vague"
         )
     elif found.chains and not found.ess >= FEWEST:
@@ -165,7 +165,7 @@ def cautions(
     if found.chains and apart > FAR:
         said.append(
             "chains that agree may then have missed the posterior together, and these numbers may be wrong "
-            "by several of its deviations: do not lean on them before the prior and the bounds fit the data"
+            "by several of its deviations: do not rely on them before the prior and the bounds fit the data"
         )
     return tuple(words for words in (*said, *more) if words)
 

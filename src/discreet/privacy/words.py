@@ -152,7 +152,9 @@ def sure_after(prior: Exact, loss: float) -> float:
     """p/(p + (1−p)e^{−ℓ}): prior odds times e^ℓ, as a probability; all else about the table is known."""
     p = Fraction(positive("prior", prior))
     if not p < 1:
-        raise ValueError(f"a prior must lie strictly between 0 and 1, got {prior}; at 1 nothing is to learn")
+        raise ValueError(
+            f"a prior must lie strictly between 0 and 1, got {prior}; at 1 there is nothing to learn"
+        )
     return (
         1.0
         if loss == math.inf

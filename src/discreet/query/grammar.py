@@ -251,7 +251,7 @@ class _Reader:
     def _level(self) -> str:
         minus = "-" if self._is("-") and self._take() else ""
         if self.now.kind != "number" and (minus or not self.now.is_name):
-            self.refuse("a level, in quotes where it is no plain word")
+            self.refuse("a level, in quotes where it is not a plain word")
         return minus + self._take().text
 
     def _one_cell(self, events: dict[str, int]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

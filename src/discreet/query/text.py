@@ -76,7 +76,7 @@ def _unread(text: str, start: int) -> str:
         return f'the quote at character {start + 1} is not closed; a quote within a name is written twice: ""'
     return (
         f"cannot read {visible(text[start : start + 12])!r} at character {start + 1}; a query has names, "
-        'numbers, + - * / **, comparisons and brackets, and names that are no plain word in quotes: "a b"'
+        'numbers, + - * / **, comparisons and brackets, and names that are not plain words in quotes: "a b"'
     )
 
 

@@ -73,10 +73,10 @@ COMPOSITION = (
 )
 TRUST = (
     "whoever runs the software sees the rows and must be trusted; whoever sees the release need not be",
-    "the ledger's file or server must be kept by somebody who does not put an older copy back",
+    "the ledger's file or server must be kept by somebody who is trusted not to restore an older copy",
 )
 SIDE_CHANNELS = (
-    "the release and its files bear one time, the charge's; a failure after the charge says nothing of rows",
+    "the release and its files carry one time, the charge's; a failure after it reveals nothing about rows",
     "how long it took, memory, disk and network traffic are outside the promise: see what is not covered",
 )
 UTILITY = (

@@ -20,7 +20,7 @@ TOLD_AT = 0.05  # the rate of false alarms that is put in words
 def certificate_text(certificate: Mapping[str, Any]) -> str:
     """Say the certificate in sentences, in the order in which people ask."""
     if certificate.get("format") != KNOWN:
-        raise ValueError(f"this is no certificate of format {KNOWN}: got {certificate.get('format')!r}")
+        raise ValueError(f"this is not a certificate of format {KNOWN}: got {certificate.get('format')!r}")
     promised, made = certificate["promised"], certificate["mechanism"]
     receipt, schema, software = certificate["receipt"], certificate["schema"], certificate["software"]
     checked = certificate["verification"]
@@ -46,7 +46,7 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
             f"attacked by the audits: {', '.join(checked['audit']) or 'none of this pairing'}",
         ],
         "How it adds up with other releases": list(filter(None, [certificate.get("composition")])),
-        "Whom one has to trust": certificate.get("trust_model", []),
+        "Who has to be trusted": certificate.get("trust_model", []),
         "Side channels": certificate.get("side_channels", []),
         "How useful it is": certificate.get("utility", []),
         "What is not covered": certificate["not_covered"],

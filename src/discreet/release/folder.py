@@ -178,7 +178,7 @@ def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse a name that is there twice: a person reads the first, and a program takes the last."""
     read = dict(members)
     if len(read) < len(members):
-        raise ValueError("a name is there twice")
+        raise ValueError("a name occurs twice")
     return read
 
 

@@ -85,10 +85,10 @@ class CellFindings:
         odds = np.concatenate([np.ravel(p) for p in posterior.empty().values()])
         few = int((odds > 0.5).sum())
         return [
-            f"{whole(few)} of the {whole(odds.size)} cells have more probably no record than some; there the "
-            "prior speaks."
+            f"{whole(few)} of the {whole(odds.size)} cells probably have no record; what is shown of them "
+            "comes from the prior."
             if few
-            else f"Each of the {whole(odds.size)} cells more probably has a record than none."
+            else f"Each of the {whole(odds.size)} cells probably has at least one record."
         ]
 
     def next_record(self) -> Html | None:

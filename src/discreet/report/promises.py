@@ -65,8 +65,8 @@ class LedgerView:
 # ── promises
 LONGEST = 160  # of a parameter's value
 ATTACK = (
-    "Somebody tests whether the table holds one row or another. Any test has at most so many hits "
-    "at each rate of false alarms; on the dashed line it would be a coin."
+    "Somebody tests whether the table holds one row or another. The curve is the most hits that any test can "
+    "have at each rate of false alarms; the dashed line is the toss of a coin."
 )
 QUESTIONS = {  # of people, where a unit was declared, else of rows
     "value": ("whether you are in group A", "whether a row is in group A"),
@@ -77,7 +77,7 @@ QUESTIONS = {  # of people, where a unit was declared, else of rows
     ),
     "metric": ("which of two tables at distance 1 it is", "which of two tables at distance 1 it is"),
 }
-GROUP_A = "group A is any group that the columns tell, such as all who gave a certain answer"
+GROUP_A = "group A is any group that can be read off the columns, such as everybody who gave a certain answer"
 
 
 def sentence(text: str) -> str:
@@ -206,7 +206,7 @@ def certificate(said: Mapping[str, Any]) -> Html:
             [sentence(checked["arithmetic"]), sentence(checked["sampling"]), sentence(attacks)]
         ),
         "How it adds up with other releases": paragraphs(sentence(said["composition"])),
-        "Whom one has to trust": listed(map(sentence, said["trust_model"])),
+        "Who has to be trusted": listed(map(sentence, said["trust_model"])),
         "Side channels": listed(map(sentence, said["side_channels"])),
         "How useful it is": listed(map(sentence, said["utility"])),
     }

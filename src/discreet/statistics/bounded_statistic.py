@@ -71,7 +71,7 @@ def refuse_narrow(table: Table, model: Model) -> None:
         if ends and not (low - slack <= ends[0] and ends[1] <= high + slack):
             raise ValueError(
                 f"column {name!r} is declared in {_shown(ends)}, and {who} takes {_shown((low, high))}: "
-                f"all beyond would be cut off in silence. {_scaling(name, kind, ends, (low, high))} "
+                f"all beyond would be cut off silently. {_scaling(name, kind, ends, (low, high))} "
                 "the model a range that holds the column's, or declare narrower bounds, if public"
             )
 

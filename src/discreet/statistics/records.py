@@ -101,7 +101,7 @@ def compact(table: Table, model: GeneralizedLinear) -> Table:
 @singledispatch
 def features_of(kind: Kind, name: str) -> tuple[Feature, ...]:
     """Encode by the declaration alone, so that nothing is read from the data."""
-    raise TypeError(f"column {name!r} is {kind.kind}, which is no feature")
+    raise TypeError(f"column {name!r} is {kind.kind}, which cannot be a feature")
 
 
 @features_of.register(Bounded)
@@ -110,7 +110,9 @@ def _features_of_bounded_or_count(kind: Bounded | Count, name: str) -> tuple[Fea
     """(x − centre)/half"""
     low, high = map(float, range_of(kind))
     if not 2.0**-500 < high - low < 2.0**500:
-        raise ValueError(f"the bounds of {name!r} are too near or too far to scale by; declare others")
+        raise ValueError(
+            f"the bounds of {name!r} are too close together or too far apart to scale by; declare others"
+        )
     centre, half = low / 2 + high / 2, high / 2 - low / 2
     missing = float(kind.elsewhere if isinstance(kind, Bounded) else kind.missing)
     return (Feature(name, centre, half, elsewhere=(missing - centre) / half),)

@@ -316,6 +316,6 @@ ADVICE = {
     "binary": "declare true= as a value of that type, e.g. Binary(true='yes')",
     "categories": "declare levels of that type",
     "label": "declare levels of that type",
-    "bounded": "it reads numbers; for texts use Categories, for truths Binary",
-    "count": "it reads numbers; for texts use Categories, for truths Binary",
+    "bounded": "it reads numbers; for text use Categories, for yes or no Binary",
+    "count": "it reads numbers; for text use Categories, for yes or no Binary",
 }

@@ -27,11 +27,11 @@ def refuse_columns(source: TableSource, declared: Schema, unit: str | None) -> N
     """Hold names and types against the schema; other names are not listed, since headers may be data."""
     have = set(source.relation.columns)
     if any("\0" in name for name in declared):
-        raise ValueError("the name of a column has no NUL character")
+        raise ValueError("the name of a column must not contain a NUL character")
     for name in (*declared, *([] if unit is None else [unit])):
         if name not in have and name.lower() in {other.lower() for other in have}:
             raise ValueError(
-                f"this engine sees no column {name!r}, but one that differs from it in case alone: write it "
+                f"this engine sees no column {name!r}, but one that differs from it only in case: write it "
                 "as the table does or, where the table has both, which it cannot tell apart, rename one"
             )
         if name not in have:

@@ -135,7 +135,7 @@ class Categorical(Kind):
     def code(self, level: Scalar) -> int:
         if level not in self.labels:
             raise ValueError(
-                f"{level!r} is no declared level; declared: {list(self.labels)}"
+                f"{level!r} is not a declared level; declared: {list(self.labels)}"
                 + (f"; unknown={UNKNOWN!r} in the schema adds that category" if level == UNKNOWN else "")
             )
         return self.labels.index(level)

@@ -106,9 +106,9 @@ class Table:
     ) -> Table:
         """Connect, and hold the columns' names and types against the schema. Reads no value.
 
-        `unit` names the column that says whose a row is, and `rows_per_unit` how many rows one may count for;
-        without it every row is somebody's only one. `n` is the public number of records, and `label` what the
-        data set is called in the ledger: the name of the file or table unless said.
+        `unit` names the column that says who a row belongs to, `rows_per_unit` how many rows of one count;
+        without it every row counts as a person of its own. `n` is the public number of records, and `label`
+        what the data set is called in the ledger: the name of the file or table unless said.
         """
         from discreet.tables.opening.named import fingerprint, name_of, place_of  # noqa: PLC0415
         from discreet.tables.opening.sources import open_source  # noqa: PLC0415
@@ -118,7 +118,7 @@ class Table:
         k = _whole("rows_per_unit", rows_per_unit)
         if (unit is None) != (k is None):
             raise ValueError(
-                "unit and rows_per_unit go together: unit names the column that says whose a row is, "
+                "unit and rows_per_unit go together: unit names the column that says who a row belongs to, "
                 "rows_per_unit how many rows of one unit may count"
             )
         types = {name: kind.stored for name, kind in declared.items()}

@@ -110,7 +110,7 @@ def _selection(derive: Any, where: Any) -> dict[str, Any]:  # noqa: ANN401 - wha
     predicates = (where,) if isinstance(where, str) else tuple(where)
     if not all(isinstance(text, str) for text in (*named.values(), *predicates)):
         raise ValueError(
-            "derive and where hold texts: where = 'age >= 65', derive = { band = 'age.cut([18, 65])' }"
+            "derive and where take text: where = 'age >= 65', derive = { band = 'age.cut([18, 65])' }"
         )
     return {"derive": named, "where": predicates}
 
@@ -150,7 +150,9 @@ def load_schema(path: str) -> Schema:
     try:
         return Schema.load(path)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no schema: {error}; discreet schema init writes a template") from None
+        raise ValueError(
+            f"{path} is not a valid schema: {error}; discreet schema init writes a template"
+        ) from None
 
 
 def _floats(value: object) -> Any:  # noqa: ANN401

@@ -231,7 +231,7 @@ class DirichletLaw(Family):
         if self.total_per_record > 1:
             raise NotProved(
                 f"no worst neighbouring pair is proved for one posterior draw of {type(self).__name__} with "
-                "more than one trial a record; NoisyStatistics covers it"
+                "more than one trial per record; NoisyStatistics covers it"
             )
         r, (a, b) = rational(step, what="step"), self._two_smallest()
         if not relation.replaces:

@@ -78,7 +78,7 @@ class Checkpoint:
         except (sqlite3.DatabaseError, ValueError):
             pass
         found.close()
-        raise CheckpointError(f"{place} is no checkpoint of {FORMAT}")
+        raise CheckpointError(f"{place} is not a checkpoint of {FORMAT}")
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -133,5 +133,5 @@ def _opened(place: Path) -> sqlite3.Connection:
         ) from None
     except sqlite3.DatabaseError:
         connection.close()
-        raise CheckpointError(f"{place} is no checkpoint of {FORMAT}") from None
+        raise CheckpointError(f"{place} is not a checkpoint of {FORMAT}") from None
     return connection

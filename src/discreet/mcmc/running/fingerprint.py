@@ -91,7 +91,7 @@ def _plain(thing: object) -> str:
 
 def _refusal(thing: object) -> CheckpointError:
     return CheckpointError(
-        f"a kernel that holds a {type(thing).__name__} cannot be told from one that holds another, so its "
-        "file could be continued by the wrong one: give a function, numbers, arrays or a frozen dataclass in "
-        "its place, or run without a file"
+        f"a kernel that holds a {type(thing).__name__} cannot be distinguished from one that holds another, "
+        "so its file could be continued by the wrong one: give a function, numbers, arrays or a frozen "
+        "dataclass in its place, or run without a file"
     )

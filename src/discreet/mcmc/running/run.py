@@ -157,7 +157,7 @@ def begun(plan: ChainPlan, source: Source | None, file: str | Path, receipt: str
     seed = source.seed if isinstance(source, SeededSource) else None
     if source is not None and source.seeded and seed is None:
         raise CheckpointError(
-            "a file can go on from a SeededSource or the system's; this seeded source is neither"
+            "a file can be continued with a SeededSource or the system's randomness; this source is neither"
         )
     return Checkpoint.create(file, settings(plan, seed, receipt))
 
@@ -187,8 +187,9 @@ def resumable(kernel: Kernel, held: Checkpoint) -> ChainPlan:
     plan = ChainPlan(kernel, meta["steps"], meta["chains"])
     if settings(plan, meta["seed"], meta["receipt"]) != {k: v for k, v in meta.items() if k != "run"}:
         raise CheckpointError(
-            f"{held.path} was begun by another kernel or other settings, a {meta['name']} whose temperature, "
-            f"target or walk are not those of this {kernel.name}: give the kernel as it was then"
+            f"{held.path} was begun with another kernel or other settings, a {meta['name']} whose "
+            f"temperature, target or walk differ from those of this {kernel.name}: give the kernel as it was "
+            "then"
         )
     return plan
 

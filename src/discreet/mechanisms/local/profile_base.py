@@ -129,7 +129,9 @@ def on_grid(law: Sequence[Exact]) -> Row:
     largest = max(range(len(cut)), key=cut.__getitem__)
     cut[largest] += GRID - sum(cut)
     if not 0 <= cut[largest] <= GRID:
-        raise Unreachable("the solver's answer is no law at all: these profiles are too badly scaled for it")
+        raise Unreachable(
+            "the solver's answer is not a probability law: these profiles are too badly scaled for it"
+        )
     return tuple(Fraction(c, GRID) for c in cut)
 
 

@@ -42,7 +42,7 @@ def codes_in(records: Records, column: str) -> Integers:
 
 
 def codes_of(model: BayesianNetwork, records: Records) -> Integers:
-    """Return the codes as one row a record, or refuse what is not a code."""
+    """Return the codes as one row per record, or refuse what is not a code."""
     missing = [column for column in model.columns if column not in records]
     if missing:
         raise ValueError(f"the records lack {', '.join(missing)}; give the codes of every column")

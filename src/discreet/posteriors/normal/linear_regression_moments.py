@@ -196,8 +196,8 @@ def clipped(family: BayesianLinearRegression, share: float) -> str | None:
     return (
         f"if rows are normal, about {share:.0%} of them lie beyond {radius} and "
         "were clipped to it, which this reading leaves out: unless public bounds keep every row inside, "
-        'intervals may cover too seldom; law="limit" takes rows for normal ones and models it, and a larger '
-        "radius clips fewer"
+        'intervals may cover too rarely; law="limit" assumes normal rows and models the clipping, and a '
+        "larger radius clips fewer"
     )
 
 

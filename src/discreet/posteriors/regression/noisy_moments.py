@@ -288,7 +288,7 @@ def _caution(used: Quadratic, count: int) -> str | None:
         return None
     return (
         f"margins are so wide that a quadratic leaves out {used.share:.0%} of the score: intervals are "
-        "widened for that by a rule of thumb, and may hold too much or too little; "
+        "widened for that by a rule of thumb, and may cover too often or too rarely; "
         "objective_perturbation needs no such rule"
     )
 

@@ -80,7 +80,7 @@ class Expression(ABC):
         return written(self)
 
     def __bool__(self) -> bool:
-        raise TypeError("a column is no single truth; combine predicates with &, | and ~")
+        raise TypeError("a column is not a single true or false; combine predicates with &, | and ~")
 
     def between(self, lower: float, upper: float) -> Expression:
         """Both ends included."""

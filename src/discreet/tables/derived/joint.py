@@ -14,7 +14,7 @@ from discreet.tables.schema import Binary, Categorical, Categories, Kind, Schema
 if TYPE_CHECKING:
     from ibis.expr import types as ir
 
-MOST_CELLS = 4096  # beyond, hardly a cell would see a record, and a schema would be a book
+MOST_CELLS = 4096  # beyond, hardly any cell would see a record, and a schema would be a book
 
 
 @final

@@ -91,14 +91,14 @@ def _tree(source: str) -> ast.expr:
             warnings.simplefilter("error")  # an odd backslash is a fault, not a remark
             tree = ast.parse(source, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        why = error.msg if isinstance(error, SyntaxError) else "it is no text that Python's parser takes"
+        why = error.msg if isinstance(error, SyntaxError) else "Python's parser does not accept it"
     else:
         if _depth(tree) <= DEEPEST:
             return tree
         why = f"it is nested more than {DEEPEST} deep, so join predicates by and, or, in"
     raise ValueError(
         f'cannot read {source!r}: {why}; write e.g. age >= 65 and ward in ["A", "B"], and a column whose '
-        'name is no plain word as col("its name")'
+        'name is not a plain word as col("its name")'
     )
 
 
@@ -162,10 +162,10 @@ def _read_bin_op(node: ast.BinOp, source: str) -> Expression | Scalar:
     try:
         result: Expression | float = ARITHMETIC[type(node.op)](left, right)
     except (ZeroDivisionError, OverflowError, ValueError) as error:
-        return _refuse(node, source, f"the numbers give nothing finite ({error})")
+        return _refuse(node, source, f"the result is not finite ({error})")
     if isinstance(result, Expression) or _is_finite(result):
         return result
-    return _refuse(node, source, "the numbers give nothing finite")
+    return _refuse(node, source, "the result is not finite")
 
 
 @_read.register
@@ -187,20 +187,20 @@ def _compared(node: ast.AST, first: ast.expr, sign: ast.cmpop, second: ast.expr,
         return Compare(left, as_written, right)
     if isinstance(right, Expression) and not isinstance(left, Expression):
         return Compare(right, exchanged, left)
-    return _refuse(node, source, "a comparison holds a column against a public value, e.g. age >= 65")
+    return _refuse(node, source, "a comparison is between a column and a public value, e.g. age >= 65")
 
 
 @_read.register
 def _read_call(node: ast.Call, source: str) -> Expression:
     if node.keywords:
-        _refuse(node, source, "give the arguments by place, without names")
+        _refuse(node, source, "give the arguments by position, without names")
     if isinstance(node.func, ast.Attribute):
         return _method(node, node.func, source)
     if isinstance(node.func, ast.Name) and node.func.id == "joint":
         return _joint(node, source)
     if isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and len(node.args) == 1:
         return FUNCTIONS[node.func.id](_read(node.args[0], source), node, source)
-    return _refuse(node, source, f"it is no operation on a row; {KNOWN}")
+    return _refuse(node, source, f"it is not an operation on a row; {KNOWN}")
 
 
 def _joint(node: ast.Call, source: str) -> Expression:

@@ -164,7 +164,7 @@ def _refined(problem: TiltedSum, start: Floats, tolerance: float) -> arb_mat:
     newton, g = _ball_inverse(problem, w), _ball_gradient(problem, w)
     while not _norm(g) <= enough:
         if _norm(_middle(g)) <= _norm(_radius(g)) >= enough:
-            raise ArithmeticError("doubles do not tell the declared loss finely enough to prove a minimum")
+            raise ArithmeticError("doubles do not resolve the declared loss finely enough to prove a minimum")
         trial = _middle(w - newton * g)
         tried = _ball_gradient(problem, trial)
         if not 2 * _norm(tried) <= _norm(g):

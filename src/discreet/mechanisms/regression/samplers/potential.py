@@ -163,7 +163,7 @@ def _rises_clipped_poisson(loss: ClippedPoisson, s: Floats, y: Floats) -> Rise:
 
 def _refuse(loss: MarginLoss) -> NoReturn:
     raise NotProved(
-        f"nothing is known of how flat a {loss.name} loss gets, nor of its values, so it has no exact "
+        f"nothing is known about how flat a {loss.name} loss gets, nor of its values, so it has no exact "
         "sampler; sampler='langevin' rests on the slope's bound alone"
     )
 

@@ -181,7 +181,7 @@ class Rounding:
 def counted(n: int | None) -> int:
     if n is None:
         raise NotProved(
-            "sums over records are rounded, and the more so the more there are: the number of records must "
+            "sums over records are rounded, more so with more records: the number of records must "
             "be public or capped by a public bound: give most=…"
         )
     return n
