@@ -72,6 +72,46 @@ def test_read_takes_another_prior_and_another_reading_at_no_cost(saved, run):
     assert (saved / "paid.db").read_bytes() == before
 
 
+def test_read_takes_options_of_the_reading_in_the_words_of_its_cautions(home, run):
+    """Half of the records lie at a bound: the caution says what to type, and typing it widens the answer."""
+    table = dc.Table.open({"age": [100.0] * 200 + [60.0] * 200}, schema={"age": dc.Bounded(0, 100)})
+    model = dc.NormalMean(50, 1, 900, 0, 100)
+    with dc.Ledger.open("paid.db", budget=dc.PureDP(100)) as ledger:
+        ask = {"target": dc.PureDP(20), "ledger": ledger, "source": SeededSource(1)}
+        dc.privatise(table["age"], model, **ask).save("ages", draws=0)
+    said = " ".join(run("show", "ages").out.split())
+    assert "declare the column with clips = true" in said
+    assert "discreet read --option clips=true" in said
+    plain, clipped = (
+        json.loads(run("read", "ages", *option, "--json").out)["posterior"][0]["mean"]
+        for option in ((), ("--option", "clips=true"))
+    )
+    assert plain == pytest.approx(80, abs=1)
+    assert clipped > 85
+    done = run("read", "ages", "--option", "clipped=true")
+    assert done.code == 2
+    assert "takes the options size_prior, clips; got clipped" in done.err
+
+
+def test_a_regression_by_name_is_read_under_the_prior_that_it_was_given(home, run):
+    """Not under matrices of encoded columns; what decides on the rows cannot be read otherwise."""
+    frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0] * 100, "y": [0.0, 2.0, 1.0, 3.0] * 100})
+    table = dc.Table.open(frame, schema={"x": dc.Bounded(0, 4), "y": dc.Bounded(0, 4)})
+    model = dc.BayesianLinearRegression(target="y", features=["x"])
+    with dc.Ledger.open("paid.db", budget=dc.ApproxDP(100, 1e-3)) as ledger:
+        ask = {"target": dc.ApproxDP(20, 1e-6), "ledger": ledger, "source": SeededSource(1)}
+        dc.privatise(table, model, **ask).save("line", draws=0)
+    wide, narrow = (
+        json.loads(run("read", "line", *prior, "--json").out)["posterior"][0]["mean"]
+        for prior in ((), ("--prior", "spread=0.01"))
+    )
+    assert wide == pytest.approx(0.8, abs=0.1)
+    assert abs(narrow) < 0.5
+    done = run("read", "line", "--prior", "radius=3")
+    assert done.code == 2
+    assert "takes spread, shape, scale; got radius" in done.err
+
+
 @pytest.mark.parametrize(
     ("typed", "words"),
     [

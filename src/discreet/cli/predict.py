@@ -16,7 +16,7 @@ import typer
 
 from discreet.cli.printed.saving import spoken
 from discreet.cli.printed.show import complain, dump
-from discreet.cli.read import model_under
+from discreet.cli.read import model_under, reading_options
 from discreet.cli.show import readable, saved
 from discreet.cli.typed import arguments as o
 from discreet.shown import address, cell
@@ -44,6 +44,7 @@ def predict(
     ] = None,
     reading: o.Reading = None,
     prior: o.Prior = None,
+    option: o.ReadingOptions = None,
     json: o.Json = False,
 ) -> None:
     """Predict a label for each row: the rows' own columns, and the prediction behind them. Costs nothing.
@@ -66,8 +67,9 @@ def predict(
     release = saved(folder)
     place = None if out is None else new_file(out)
     model = model_under(release, prior)
+    options = reading_options(option)
     with readable(folder):
-        posterior = release.read(model=model, reading=reading)
+        posterior = release.read(model=model, reading=reading, **options)
     asked: dict[str, Any] = {} if target is None else {"target": target}
     asked |= {} if given is None else {"given": [name.strip() for name in given.split(",")]}
     refuse_unasked(release.model, asked)

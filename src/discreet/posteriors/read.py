@@ -15,7 +15,7 @@ from discreet.families.family import Family, Floats
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
-from discreet.mechanisms.statistics.noisy_statistic import DEFAULT_READING, NoisyCells, NoisyStatistic
+from discreet.mechanisms.statistics.noisy_statistic import DEFAULT_READING, NoisyCells, NoisyStatistic, known
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.model import Model
@@ -287,7 +287,7 @@ def _posterior_perturbed_fit_or_noisy_moments(
     """Read a regression, also under another guess of ‖w‖."""
     read: Callable[..., Posterior] = row_of(value.model).load("reader", value.kind)
     asked = value if model is None else replace(value, model=_refitted(model, value.model))
-    return read(asked, reading=reading, **options)
+    return read(asked, reading=reading, **known(options, read))
 
 
 def _refitted(model: GeneralizedLinear, released: GeneralizedLinear) -> GeneralizedLinear:

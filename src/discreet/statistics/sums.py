@@ -16,7 +16,7 @@ from discreet.statistics.bounded_statistic import MOST_RECORDS, PrivateValue
 from discreet.tables.encode import double, quantised
 from discreet.tables.engine import batches, prepared
 from discreet.tables.rows import ROUNDS, UNIT, clean_rows, how_often, sampled, split_by_code
-from discreet.tables.schema import Binary, Bounded, Count, Kind
+from discreet.tables.schema import Binary, Bounded, Categorical, Count, Kind
 from discreet.tables.table import Table
 
 if TYPE_CHECKING:
@@ -83,7 +83,11 @@ def as_number(x: ir.Value, kind: Kind, *, integral: bool = False) -> tuple[Any, 
     if isinstance(kind, Bounded) and not integral:
         return x, float(kind.lower), float(kind.upper)
     wanted = "Count or Binary" if integral else "Bounded, Count or Binary"
-    raise TypeError(f"this model needs a column declared {wanted}, got {type(kind).__name__}")
+    instead = ""
+    if isinstance(kind, Categorical):
+        one = repr(kind.levels[-1])
+        instead = f": declare it Binary(true={one}), or derive a column that is == {one}, to count that level"
+    raise TypeError(f"this model needs a column declared {wanted}, got {type(kind).__name__}{instead}")
 
 
 # ── At most k rows per unit where the engine is embedded: (unit, value) is sorted here, not in the engine.

@@ -56,6 +56,12 @@ SPELLED: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"(?<!ledger\.)\bhistory\(\)": "discreet ledger history",
     r"\bcharge_id\b": "--charge-id",
     r"--charge-id (['\"])observations: ": r"--observations \1",
+    r"\bcolumn with clips=True\b": "column with clips = true",
+    r"\bwith clips=True\b": "with discreet read --option clips=true",
+    r"\bBinary\(true=([^()]*)\)": r'kind = "binary", true = \1',
+    r"\blaw=['\"](\w+)['\"]": r"--option law=\1",
+    r"\breading=['\"](\w+)['\"]": r"--reading \1",
+    r"\bwith radius=(?=\d)": "with --prior radius=",
     r"\bchoose another (?:name|place)": "choose another --out",
 }
 AGAIN = "to go on without paying again, run it again with --charge-id "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.catalogue import expect
-from discreet.cli.printed.errors import reworded
+from discreet.cli.printed.errors import reworded, spelled
 from discreet.cli.printed.show import heading, say, table
 from discreet.families.family import Family, Floats
 from discreet.models.count_model import CountModel
@@ -43,8 +43,8 @@ def read_as(release: Release) -> str:
 
 
 def cautions(release: Release) -> list[str]:
-    """Repeat where intervals are not to be trusted, and what is allowed but may surprise."""
-    return [*release.certificate()["cautions"], *release.posterior.cautions]
+    """Repeat where intervals are not to be trusted, and what is allowed but may surprise, as typed here."""
+    return [spelled(words) for words in (*release.certificate()["cautions"], *release.posterior.cautions)]
 
 
 # ── release

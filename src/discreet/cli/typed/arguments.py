@@ -134,7 +134,9 @@ def _table(words: str, what: str) -> dict[str, Any]:
         name, sign, value = words.partition("=")
         if sign and value.strip().isidentifier():  # noise=discrete_gaussian, without quotes
             return {name.strip(): value.strip()}
-    raise ValueError(f"{what} is written name=value, name=value (lists as [1, 2]); got {words!r}")
+    raise ValueError(
+        f"{what} is written name=value, name=value (lists as [1, 2], a half as 0.5); got {words!r}"
+    )
 
 
 def derivations(words: str | Sequence[str]) -> dict[str, str]:
@@ -259,6 +261,12 @@ Reading = Annotated[
         metavar="NAME",
         help="noise_aware, naive, … as the release can be read. [default: as its report was]",
         autocompletion=starting_with(("noise_aware", "naive")),
+    ),
+]
+ReadingOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", metavar="NAME=VALUE", help="An option of the reading, e.g. clips=true. Repeatable."
     ),
 ]
 Scope = Annotated[str, typer.Option(help="The scope of the ledger: a table, an analyst, a project.")]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.sampling.source import Source
 
 
+T = TypeVar("T")
 DEFAULT_READING = "noise_aware"
 
 
@@ -137,13 +139,24 @@ def noise_aware(release: NoisyStatistic, prior: Family, **options: object) -> Re
             f"no noise-aware reading is known for {type(prior).__name__}; reading='naive' takes the noisy "
             "statistic as if it were exact"
         )
-    return read(release, prior, **options)
+    return read(release, prior, **known(options, read))
 
 
-def naive(release: NoisyStatistic, prior: Family, *, project: bool = True) -> Readable:
+def naive(release: NoisyStatistic, prior: Family, **options: object) -> Readable:
     """Read with the noise left out: `naive_law`, as a posterior."""
     read: Reading = resolve("posteriors.conjugate:naive")
-    return read(release, prior, project=project)
+    return read(release, prior, **known(options, read))
+
+
+def known(options: Mapping[str, T], read: Callable[..., object]) -> Mapping[str, T]:
+    """Return the options of a reading, or refuse those that it does not take."""
+    parameters = inspect.signature(read).parameters.values()
+    takes = [one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY]
+    strange = sorted(set(options) - set(takes))
+    if strange:
+        there_are = f"the options {', '.join(takes)}" if takes else "no options"
+        raise ValueError(f"this reading takes {there_are}; got {', '.join(strange)}")
+    return options
 
 
 # The seam for readings of one release: name → Reading.

@@ -19,6 +19,7 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.posteriors.noise_law import FEWEST, TAIL, cautions, judged, misfit
 from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.latent_model import LatentNormal, Observed, SampledPosterior
+from discreet.posteriors.normal.long_rows import clipped
 from discreet.posteriors.normal.moments import MomentDraws, Moments, near, sample
 from discreet.posteriors.normal.starts import LAST, settle
 from discreet.posteriors.posterior import Diagnostics
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 METHOD_WEIGHTED = "weighted draws of the exact moments; clipped rows not modelled"
 LOTS, PROPOSED, KEPT = 4, 1024, 500  # of weighted draws: compared as chains are
-CLIPPED = 0.02  # share of rows beyond the radius from which a caution is due
 
 
 def read_moments(
@@ -67,7 +67,7 @@ def drawn(
         how = found.diagnostics(watched)
     else:  # lots are independent, and what they are worth is known
         how = Diagnostics(METHOD_WEIGHTED, LOTS, KEPT, judged(watched)[0], effective)
-    more = (clipped(family, beyond(family, found, rng)),)
+    more = (clipped(family, imagined(found, rng)),)
     said = cautions(how, apart=found.apart, finite=bool(np.isfinite(theta).all()), more=more)
     return SampledPosterior(family, theta, found.size, how, said)
 
@@ -172,33 +172,12 @@ def fitted(found: MomentDraws) -> Floats:
     return np.concatenate([location, np.log(scale)[..., None]], axis=-1)
 
 
-def beyond(family: BayesianLinearRegression, found: MomentDraws, rng: np.random.Generator) -> float:
-    """Share of normal rows of the second moments S/n, one for every draw, that leave the ball."""
+def imagined(found: MomentDraws, rng: np.random.Generator) -> Floats:
+    """Imagine a normal row of the second moments S/n, one for every draw."""
     noise = rng.standard_normal(found.T.shape[:-1])
     noise[..., : found.target.seen[6]] = 1.0
     rows = np.einsum("...ij,...j->...i", found.T, noise) / np.sqrt(found.n)[..., None]
-    return float(np.mean(np.sum(rows**2, axis=-1) > float(family.radius) ** 2))
-
-
-def clipped(family: BayesianLinearRegression, share: float) -> str | None:
-    """Say where so many rows may have been clipped that a reading should have modelled it."""
-    inside = family.named is not None and family.radius**2 >= family.named.longest
-    if share < CLIPPED or inside:
-        return None
-    radius = f"the radius {float(family.radius):.3g}"
-    if family.named is not None:
-        return (
-            f"about {share:.0%} of the rows seem to be longer than {radius} of encoded rows, and were scaled "
-            "down to it: they count for less, the variance comes out too small, and where the line is not "
-            "quite straight it is that of the shorter rows; with radius="
-            f"{float(family.named.longest) ** 0.5:.3g} no row is scaled down, at the price of more noise"
-        )
-    return (
-        f"if rows are normal, about {share:.0%} of them lie beyond {radius} and "
-        "were clipped to it, which this reading leaves out: unless public bounds keep every row inside, "
-        'intervals may cover too rarely; law="limit" assumes normal rows and models the clipping, and a '
-        "larger radius clips fewer"
-    )
+    return np.asarray(rows.reshape(-1, rows.shape[-1]))
 
 
 # ── Regression from noisy XᵀX, Xᵀy, yᵀy with many columns: errors in variables, normal, no law of single
@@ -398,13 +377,13 @@ def read_normal(
     held = [x, level.reshape(*x.shape[:-1], 1)]
     how = Diagnostics(METHOD, swarms, size, *judged(np.concatenate(held, axis=-1)))
     finite = bool(np.isfinite(theta).all())
-    said = cautions(how, apart=apart, finite=finite, more=(clipped(prior, share_beyond(prior, flat, rng)),))
+    said = cautions(how, apart=apart, finite=finite, more=(clipped(prior, imagined_rows(prior, flat, rng)),))
     return SampledPosterior(prior, theta, count, how, said)
 
 
-def share_beyond(prior: BayesianLinearRegression, x: Floats, rng: np.random.Generator) -> float:
-    """Share of rows beyond the radius, one imagined for every draw, x ~ N(0, gI)."""
+def imagined_rows(prior: BayesianLinearRegression, x: Floats, rng: np.random.Generator) -> Floats:
+    """Imagine a row for every draw, x ~ N(0, gI)."""
     d = prior.dimension
     rows = rng.standard_normal((len(x), d)) * np.exp(x[:, d + 1 : d + 2] / 2)
     answers = np.sum(rows * x[:, :d], axis=1) + rng.standard_normal(len(x)) * np.exp(x[:, d] / 2)
-    return float(np.mean(np.sum(rows**2, axis=1) + answers**2 > float(prior.radius) ** 2))
+    return np.column_stack([rows, answers])
