@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import discreet as dc
 from discreet.catalogue import COUNTS, names
@@ -239,5 +240,56 @@ def test_what_is_planned_comes_true(row, seed):
     (predicted,) = plan.rows
     fitted.n = n
     found = [fitted(draw, predicted.mechanism, np.random.default_rng([seed, i])) for i in range(FITS)]
+    for what, mine, theirs, allowed in compared(predicted, found):
+        assert abs(mine - theirs) <= allowed, (what, mine, theirs, allowed)
+
+
+# ── bounds that matter: weak priors, as the schema gives them ──────────────────────────────────────────
+def bounded_normal(rng, *, clips):
+    """μ about the middle of [0, 90], σ a quarter of it; one record in ten beyond, or as the prior has it."""
+    mu = rng.normal(45, 22.5)
+    while not clips and stats.norm.cdf([0, 90], mu, 22.5) @ [-1, 1] < 0.9:
+        mu = rng.normal(45, 22.5)
+    return mu, rng.normal(mu, 22.5, 1500)
+
+
+def bounded_poisson(rng, *, clips):
+    rate = rng.gamma(1, 10)
+    while not clips and stats.poisson.sf(20, rate) > 0.1:
+        rate = rng.gamma(1, 10)
+    return rate, rng.poisson(rate, 1500)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "draw", "clips"),
+    [
+        (dc.NormalMean(45, 1, 506.25, 0, 90), bounded_normal, False),
+        (dc.GammaPoisson(1, 0.1, 20), bounded_poisson, False),
+        (dc.NormalMean(45, 1, 506.25, 0, 90), bounded_normal, True),
+    ],
+    ids=["normal_mean", "gamma_poisson", "normal_mean clipped"],
+)
+def test_where_bounds_matter_a_plan_reads_as_the_schema_tells_the_fit_to(model, draw, clips):
+    """Bounds as facts: no record is clipped, and θ puts few beyond. Before, all plans read as if clipped."""
+    (predicted,) = dc.plan(
+        model,
+        1500,
+        dc.PureDP(0.3),
+        noise="discrete_laplace",
+        clips=clips,
+        simulations=500,
+        **wanted("noisy_statistics"),
+    ).rows
+    rng, found = np.random.default_rng(5), []
+    for _ in range(40):
+        theta, records = draw(rng, clips=clips)
+        total = (
+            model.statistic(records) if clips else np.array([round(records.sum() / float(model.units[0]))])
+        )
+        drawn = predicted.mechanism.release(total, SeededSource(int(rng.integers(2**62))))
+        read = posterior(as_released_value(drawn, model, several=False), clips=clips)
+        low, high = read.flat_interval(0.9)[0]
+        found.append(((read.flat_mean()[0] - theta) ** 2, high - low, float(low <= theta <= high)))
     for what, mine, theirs, allowed in compared(predicted, found):
         assert abs(mine - theirs) <= allowed, (what, mine, theirs, allowed)

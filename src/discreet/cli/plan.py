@@ -131,11 +131,13 @@ def _forwards(
 ) -> None:
     job.need("n", "target", "model")
     target = promise(str(job.target), job.relation)
-    model, k = bound_model(job, target)
+    model, told = bound_model(job, target)
 
     from discreet.planning import plan as compare  # noqa: PLC0415 - loaded on use, not for --help
 
-    found: Any = compare(model, int(job.n or 0), target, **_of_kind(job, how, replicates), **_asked(job, k))
+    found: Any = compare(
+        model, int(job.n or 0), target, **_of_kind(job, how, replicates), **_asked(job, told)
+    )
     drawn = str(found.picture(picture)) if picture else None
     if json:
         dump({**found.to_json(), "picture": drawn})
@@ -156,15 +158,16 @@ def _of_kind(job: Job, how: dict[str, Any], replicates: int | None) -> dict[str,
     return kept if replicates is None else {**kept, count: replicates}
 
 
-def _asked(job: Job, rows_per_unit: int) -> dict[str, Any]:
+def _asked(job: Job, told: dict[str, Any]) -> dict[str, Any]:
     """Return what the fit of this job would be told, and that its plan must be told."""
     named = None if job.mechanism is None else one_of("posterior mechanism", job.mechanism, mechanisms())
-    return {"rows_per_unit": rows_per_unit, "draws": job.draws, "mechanism": named, **job.options}
+    return {**told, "draws": job.draws, "mechanism": named, **job.options}
 
 
-def bound_model(job: Job, target: Guarantee) -> tuple[Any, int]:
-    """Walk the line as `fit` does up to the bounded statistic, without rows: (model, rows per unit).
+def bound_model(job: Job, target: Guarantee) -> tuple[Any, dict[str, Any]]:
+    """Walk the line as `fit` does up to the bounded statistic, without rows: the model, and what is told.
 
+    Told are the rows of a unit that count and, of a family, whether values beyond its bounds are clipped.
     Without a schema it is the prior as typed, and a regression takes each feature for a number.
     """
     name = typed_model(job.model)
@@ -175,7 +178,7 @@ def bound_model(job: Job, target: Guarantee) -> tuple[Any, int]:
             )
         own = name in names(REGRESSION) or "target" in job.prior
         model = any_model_of(job, None) if own else model_of(job)
-        return model, job.rows_per_unit or 1
+        return model, {"rows_per_unit": job.rows_per_unit or 1}
     if name in names(FAMILY) and "target" not in job.prior:
         job.need("column")
 
@@ -188,7 +191,10 @@ def bound_model(job: Job, target: Guarantee) -> tuple[Any, int]:
     )
     built: Any = any_model_of(job, table.schema)
     ready = bounded(table[tuple(job.column)] if job.column else table, built, target.relation)
-    return ready.model, ready.rows_per_unit
+    told: dict[str, Any] = {"rows_per_unit": ready.rows_per_unit}
+    if name in names(FAMILY):
+        told["clips"] = any(getattr(declared.get(column), "clips", False) for column in job.column)
+    return ready.model, told
 
 
 def _backwards(
@@ -207,10 +213,10 @@ def _backwards(
     job.need("model")
     near = neighbours(job.relation)
     imagined = job if job.n else replace(job, n=1)  # whatever n: it is what is asked for
-    model, k = bound_model(imagined, promise(job.target or "pure:1", job.relation))
+    model, told = bound_model(imagined, promise(job.target or "pure:1", job.relation))
     own = mechanisms(ROWS[typed_model(job.model)].kind)
     mechanism = one_of("posterior mechanism", job.mechanism or own[0], own)
-    options: dict[str, Any] = {"mechanism": mechanism, "rows_per_unit": k, **how, **job.options}
+    options: dict[str, Any] = {"mechanism": mechanism, **told, **how, **job.options}
 
     from discreet.planning import epsilon_for, n_for, public_records_for  # noqa: PLC0415
 

@@ -62,22 +62,28 @@ class Plan(Compared[Family, Prediction]):
     @property
     def cautions(self) -> tuple[str, ...]:
         """Say which intervals cover too rarely, and how they were read."""
-        low = [row for row in self.rows if row.coverage is not None and row.coverage < self.level - TRUSTED]
+        low = [row for row in self.rows if self._too_seldom(row)]
         said = [
             f"{row.name}: {self.level:.0%} intervals are predicted to cover {row.coverage:.0%}"
             f"{READ[row.reading]}"
             for row in low
         ]
-        plain = self.exact.coverage
-        if said and plain is not None and plain < self.level - TRUSTED:
+        if said and self._too_seldom(self.exact):
             said.append(
-                f"without privacy they would cover {plain:.0%}: the public bounds clip much of what the "
-                "prior imagines; widen them, or say with truth= or public_sample= what to expect"
+                f"without privacy they would cover {self.exact.coverage:.0%}: the public bounds clip much of "
+                "what the prior imagines; widen them, or say with truth= or public_sample= what to expect"
             )
         public = None if self.target.relation is ADD_REMOVE else self.n
         made = (row.mechanism for row in self.rows if row.mechanism is not None)
         told = [delta_caution(one.guarantee, self.target, public) for one in made]
         return (*said, *{words: None for words in told if words})
+
+    def _too_seldom(self, row: Prediction) -> bool:
+        """Whether an interval covers 5 points less than its level, and that is no chance of a simulation."""
+        if row.coverage is None:
+            return False
+        short, chance = self.level - row.coverage, 2 * (row.coverage_se or 0.0)
+        return short > max(TRUSTED, chance)
 
     def table(self, *, command: bool = False) -> str:
         """Aligned text; `command` spells what to ask for as options of the command."""
@@ -137,6 +143,7 @@ def plan_family(
     mechanisms: Sequence[str] | None = None,
     rows_per_unit: int = 1,
     draws: int = 1,
+    clips: bool = False,
     mechanism: str | None = None,
     **options: Any,  # noqa: ANN401 - of that mechanism, or of all that take them: noise=, truncation=
 ) -> Plan:
@@ -144,11 +151,20 @@ def plan_family(
 
     Under ADD_REMOVE n is only what to expect; no mechanism is told it. `reading` is how noisy statistics
     would be read. What follows it are the words of a job: `privatise(…, **row.ask)` fits what a row
-    predicts. A draw that needs a truncation gets a tenth of an even share, unless told.
+    predicts. A draw that needs a truncation gets a tenth of an even share, unless told. `clips` is what the
+    schema says: values beyond the bounds are clipped. Unless it does, no data with such values are imagined.
     """
     if rank_by not in CRITERIA:
         raise ValueError(f"rank_by must be one of {', '.join(CRITERIA)}; got {rank_by!r}")
-    nodes = cases(model, n, truth=truth, public_sample=public_sample, simulations=simulations, seed=seed)
+    nodes = cases(
+        model,
+        n,
+        truth=truth,
+        public_sample=public_sample,
+        simulations=simulations,
+        seed=seed,
+        clips=clips,
+    )
     exact = predicted(None, nodes, level, coordinates)
     found = offers(model, nodes.n, target, Asked(rows_per_unit, draws, mechanism, options), mechanisms)
 

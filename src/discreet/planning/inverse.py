@@ -60,6 +60,7 @@ class Wanted:
     mechanism: str | None = None  # the model's default
     rows_per_unit: int = 1
     options: Mapping[str, Any] = field(default_factory=dict)
+    clips: bool = False
 
     def __post_init__(self) -> None:
         if not self.width > 0:
@@ -158,6 +159,7 @@ def _nodes(model: Family, n: int, wanted: Wanted) -> Any:  # noqa: ANN401 - simu
         public_sample=wanted.public_sample,
         simulations=wanted.simulations,
         seed=wanted.seed,
+        clips=wanted.clips,
     )
 
 
@@ -180,6 +182,7 @@ def epsilon_for(
     simulations: int | None = None,
     seed: int = 0,
     rows_per_unit: int = 1,
+    clips: bool = False,
     **options: Any,  # noqa: ANN401 - the mechanism's own: noise=, truncation=
 ) -> float:
     """Least ε, to 0.2 % of bisection, at which the interval that is read is narrow enough on average.
@@ -198,6 +201,7 @@ def epsilon_for(
         mechanism,
         rows_per_unit,
         options,
+        clips,
     )
     name = wanted.name(model)
     if isinstance(model, Family):
@@ -251,6 +255,7 @@ def n_for(
     simulations: int | None = None,
     seed: int = 0,
     rows_per_unit: int = 1,
+    clips: bool = False,
     **options: Any,  # noqa: ANN401
 ) -> int:
     """Least number of records, to 0.2 % of bisection, with which the interval is narrow enough on average."""
@@ -265,6 +270,7 @@ def n_for(
         mechanism,
         rows_per_unit,
         options,
+        clips,
     )
     most, fineness = (MOST_READ, FINENESS) if _by_formula(model) else (MOST_SIMULATED, COARSE)
 
@@ -308,6 +314,7 @@ def public_records_for(
     simulations: int | None = None,
     seed: int = 0,
     rows_per_unit: int = 1,
+    clips: bool = False,
     **options: Any,  # noqa: ANN401
 ) -> int:
     """Least number of public records, in copies of `batch`, that meet the target, and the width if given.
@@ -321,7 +328,8 @@ def public_records_for(
         return public_records_needed(model, n=n, target=target, batch=batch)
     wanted = Wanted(
         math.inf if width is None else width, coverage, truth,
-        simulations=simulations, seed=seed, mechanism=mechanism, rows_per_unit=rows_per_unit, options=options,
+        simulations=simulations, seed=seed, mechanism=mechanism, rows_per_unit=rows_per_unit,
+        options=options, clips=clips,
     )  # fmt: skip
     statistic, size = even_batch(model) if batch is None else (model.check(*batch), batch[1])
 

@@ -18,9 +18,10 @@ from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSampl
 from discreet.mechanisms.posterior.tempered_laws import TruncatedPosterior
 from discreet.mechanisms.regression.adassp import AdaSSP
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.planning.imagined import Rng, strata
 from discreet.planning.marginals import QUANTILE, REACH, Marginal, atoms, masses, truncated_beta
 from discreet.planning.posterior_arrays import kl, marginals, read, updated
-from discreet.planning.simulated_data import Rng, SimulatedCases, strata
+from discreet.planning.simulated_data import SimulatedCases
 from discreet.privacy.guarantee import NotProved
 from discreet.sampling.source import SeededSource
 

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.catalogue import ROWS
+from discreet.catalogue import ROWS, expect
 from discreet.families.family import Family, Floats, Integers
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.laws.linear_regression import RegressionLaw
@@ -22,6 +22,7 @@ from discreet.families.records import ScalarFamily
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.posterior.draw import PosteriorDraw
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
+from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.numerics.search import each_bisected
 from discreet.planning.marginals import atoms
@@ -29,6 +30,7 @@ from discreet.planning.posterior_arrays import coordinates
 from discreet.planning.predicted_release import PredictedRelease, noised, predict_release, without_privacy
 from discreet.planning.ranked import json_row
 from discreet.planning.simulated_data import SimulatedCases, cases, thinned
+from discreet.planning.within_bounds import clipping, widened
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression_moments import read_normal
 from discreet.posteriors.read import posterior
@@ -39,8 +41,9 @@ from discreet.sampling.source import SeededSource
 from discreet.shown import steps
 
 # ── What to expect of the noise-aware reading: one sum is tabulated over Ŝ, all else is read one by one.
-Reading = Callable[[Any, Floats, NoisyStatistics, float], tuple[Floats, Floats, Floats]]
+Reading = Callable[[SimulatedCases, Floats, NoisyStatistics, float], tuple[Floats, Floats, Floats]]
 PLACES = 128  # of Ŝ at which the posterior is computed; it is smooth in between
+FEWER = 24  # where they are read one by one
 SCALAR, NORMAL, VECTORS = 24, 16, 12  # data sets that are released and read one by one, unless told
 CELLS, FEWEST, MOST = 2**10, 16, 64  # of categories: fewer where there are many
 SWARM = 400  # draws of a regression's posterior, of which only ends and mean are wanted
@@ -93,7 +96,7 @@ def noise_aware(mechanism: NoisyStatistics, cases: SimulatedCases, level: float)
     if read is None:
         return _one_release_each(mechanism, cases, level)
     node, noisy, weights, exact = noised(mechanism, cases)
-    low, mean, high = read(cases.model, noisy, mechanism, level)
+    low, mean, high = read(cases, noisy, mechanism, level)
     unknown = np.full(len(weights), np.nan)
     return PredictedRelease(atoms(mean), (low, high), unknown, cases.theta[node], weights, exact)
 
@@ -103,7 +106,7 @@ def _one_release_each(mechanism: NoisyStatistics, cases: SimulatedCases, level: 
     bits = cases.rng().integers(2**62, size=len(cases.weights)).tolist()
     each = zip(cases.statistics.astype(np.int64), bits, strict=True)
     ends = [
-        read_once(mechanism, whole, cases.n, SeededSource(seed), level)
+        read_once(mechanism, whole, cases, SeededSource(seed), level)
         for whole, seed in steps(list(each), f"reading {mechanism.noise} noise")
     ]
     low, mean, high = (coordinates(cases.model, part) for part in np.array(ends).swapaxes(0, 1))
@@ -112,35 +115,52 @@ def _one_release_each(mechanism: NoisyStatistics, cases: SimulatedCases, level: 
 
 
 def read_once(
-    mechanism: NoisyStatistics, whole: Integers, n: int, source: SeededSource, level: float
+    mechanism: NoisyStatistics, whole: Integers, cases: SimulatedCases, source: SeededSource, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Release one imagined statistic with public bits, and read it as a fit would: lower end, mean, upper."""
-    count = {"count": n} if mechanism.relation is ADD_REMOVE else {}
-    read = posterior(mechanism.release(whole, source, **count))
+    count = {"count": cases.n} if mechanism.relation is ADD_REMOVE else {}
+    said: dict[str, Any] = {"clips": cases.clips} if clipping(cases.model) else {}
+    read = posterior(mechanism.release(whole, source, **count), **said)
     low, high = read.flat_interval(level).T
     return low, read.flat_mean(), high
 
 
 def tabulated(
-    model: ScalarFamily, noisy: Floats, mechanism: NoisyStatistics, level: float
+    cases: SimulatedCases, noisy: Floats, mechanism: NoisyStatistics, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Lower end, mean and upper end of the posterior of every noisy row."""
-    seen = np.unique(noisy[:, 0])
-    places = seen[np.unique(np.linspace(0, seen.size - 1, PLACES).astype(np.int64))]
-    release = mechanism.as_release((), seeded=True)
-    read = batch(Likelihood.of(release, model, clips=True), places[:, None])
+    seen, release = np.unique(noisy[:, 0]), mechanism.as_release((), seeded=True)
+    model = expect(ScalarFamily, cases.model if cases.clips else widened(cases.model))
+    places = thinned_evenly(seen, PLACES)
+    try:
+        read = batch(Likelihood.of(release, model, clips=True), places[:, None])
+        table = [read.quantile((1 - level) / 2), read.mean(), read.quantile((1 + level) / 2)]
+    except ArithmeticError:  # laws of sums that one transform does not hold
+        places = thinned_evenly(seen, FEWER)
+        table = each_read(release, places, level, clips=cases.clips)
+    low, mean, high = (np.interp(noisy[:, 0], places, part)[:, None] for part in table)
+    return low, mean, high
 
-    def at(values: Floats) -> Floats:
-        return np.asarray(np.interp(noisy[:, 0], places, values)[:, None])
 
-    return at(read.quantile((1 - level) / 2)), at(read.mean()), at(read.quantile((1 + level) / 2))
+def each_read(release: NoisyStatistic, places: Floats, level: float, *, clips: bool) -> list[Floats]:
+    """Lower ends, means and upper ends, read as a fit would."""
+    said: dict[str, Any] = {"clips": clips} if clipping(release.model) else {}
+    read = [posterior(replace(release, noisy=(place,)), **said) for place in places.tolist()]
+    ends = np.array([one.flat_interval(level)[0] for one in read])
+    return [ends[:, 0], np.array([one.flat_mean()[0] for one in read]), ends[:, 1]]
+
+
+def thinned_evenly(seen: Floats, most: int) -> Floats:
+    """Return at most so many of them, evenly by rank."""
+    return np.asarray(seen[np.unique(np.linspace(0, seen.size - 1, most).astype(np.int64))])
 
 
 def one_by_one(
-    model: BayesianLinearRegression, noisy: Floats, mechanism: NoisyStatistics, level: float
+    cases: SimulatedCases, noisy: Floats, mechanism: NoisyStatistics, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """By the reading of many weights, also for few: chains take too long for a plan."""
     release, found = mechanism.as_release((), seeded=True), []
+    model = expect(BayesianLinearRegression, cases.model)
     for i, row in steps(list(enumerate(noisy.tolist())), f"reading {mechanism.noise} noise"):
         observed = Observed.of(replace(release, noisy=tuple(row)), model)
         read = read_normal(model, observed, SeededSource(i), swarms=1, size=SWARM)
@@ -211,17 +231,26 @@ def predict(
     simulations: int | None = None,
     seed: int = 0,
     reading: str = NOISE_AWARE,
+    clips: bool = False,
 ) -> Prediction:
     """Predict one mechanism, however its knob was set; `n` is needed only where it is private.
 
-    `reading` says how noisy statistics would be read: see Prediction.reading.
+    `reading` says how noisy statistics would be read: see Prediction.reading. `clips`: as in `plan_family`.
     """
     model, size = getattr(mechanism, "model", None), getattr(mechanism, "n", None) or n
     if model is None or size is None:
         raise ValueError(
             "a prediction needs a posterior mechanism, and n where the mechanism keeps it private"
         )
-    nodes = cases(model, size, truth=truth, public_sample=public_sample, simulations=simulations, seed=seed)
+    nodes = cases(
+        model,
+        size,
+        truth=truth,
+        public_sample=public_sample,
+        simulations=simulations,
+        seed=seed,
+        clips=clips,
+    )
     return predicted(mechanism, nodes, level, coordinates, checked_reading(reading))
 
 

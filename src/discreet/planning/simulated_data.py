@@ -18,11 +18,17 @@ from discreet.families.family import Family, Floats, Integers
 from discreet.families.laws.dirichlet import DirichletLaw
 from discreet.families.laws.linear_regression import RegressionLaw
 from discreet.families.records import ScalarFamily
-from discreet.planning.posterior_arrays import coordinates, marginals
+from discreet.planning.imagined import Rng, parameters, totals
+from discreet.planning.posterior_arrays import coordinates
+from discreet.planning.within_bounds import (
+    MOST_BEYOND,
+    beyond,
+    clipping,
+    parameters_within,
+    unclipped_totals,
+)
 from discreet.posteriors.scalar.record_law import Trial, record_law
-from discreet.sampling.source import SeededSource
 
-Rng = np.random.Generator
 MOST_TERMS = 4096  # data sets that are summed over exactly
 NEGLIGIBLE = 1e-14  # probability of a data set left out of an exact sum
 DATA, NOISE = 1, 2  # independent streams of one seed
@@ -43,6 +49,7 @@ class SimulatedCases:
     seed: int
     exact: bool = False  # every data set is counted with its probability; otherwise nodes are simulated
     asked: int | None = None  # how many simulations were asked for
+    clips: bool = False  # whether records beyond the bounds are clipped, and read as such
 
     def rng(self) -> Rng:
         """Return the generator that every mechanism's noise starts from: common random numbers."""
@@ -57,8 +64,12 @@ def cases(
     public_sample: ArrayLike | None = None,
     simulations: int | None = None,
     seed: int = 0,
+    clips: bool = False,
 ) -> SimulatedCases:
-    """θ from the prior (or `truth`) and records from the likelihood, or records like a public sample."""
+    """θ from the prior (or `truth`) and records from the likelihood, or records like a public sample.
+
+    Unless `clips`, bounds are facts about the data: see `within_bounds`.
+    """
     if truth is not None and public_sample is not None:
         raise ValueError("give truth or public_sample, not both: each says what data to expect")
     if not (n == n // 1 and n >= 1):
@@ -66,11 +77,18 @@ def cases(
     size = _size(model, simulations)
     asked = None if simulations is None else size
     if public_sample is not None:
-        return replace(_resampled(model, int(n), public_sample, size, seed), asked=asked)
+        return replace(_resampled(model, int(n), public_sample, size, seed), asked=asked, clips=clips)
     if truth is not None:
-        return replace(_at(model, int(n), truth, size, seed), asked=asked)
-    theta = parameters(model, size, np.random.default_rng(seed))
-    return replace(_simulated(model, int(n), theta, "the prior predictive", seed), asked=asked)
+        return replace(_at(model, int(n), truth, size, seed, clips=clips), asked=asked)
+    rng = np.random.default_rng(seed)
+    within = None if clips or not clipping(model) else parameters_within(model, size, rng)
+    if within is not None:
+        assumed = "the prior predictive, given that records lie within the bounds"
+        return replace(_simulated(model, int(n), within, assumed, seed), asked=asked)
+    theta = parameters(model, size, rng)
+    assumed = "the prior predictive" + (", clipped to the bounds" if clipping(model) else "")
+    found = _simulated(model, int(n), theta, assumed, seed, clipped=True)
+    return replace(found, asked=asked, clips=clips)
 
 
 def thinned(nodes: SimulatedCases, count: int) -> SimulatedCases:
@@ -119,15 +137,18 @@ def by_weights(model: RegressionLaw) -> int:
     return int(np.clip(64 * (9 / (model.dimension + 1)) ** 2, 16, 64))
 
 
-def _simulated(model: Family, n: int, theta: Floats, assumed: str, seed: int) -> SimulatedCases:
+def _simulated(
+    model: Family, n: int, theta: Floats, assumed: str, seed: int, *, clipped: bool = False
+) -> SimulatedCases:
     size, rng = len(theta), np.random.default_rng((seed, DATA))
-    statistics = totals(model, theta, n, rng).astype(np.float64)
+    free = clipping(model) and not clipped
+    statistics = (unclipped_totals if free else totals)(model, theta, n, rng).astype(np.float64)
     return SimulatedCases(
         model, n, coordinates(model, theta), statistics, np.full(size, 1 / size), assumed, seed
     )
 
 
-def _at(model: Family, n: int, truth: ArrayLike, size: int, seed: int) -> SimulatedCases:
+def _at(model: Family, n: int, truth: ArrayLike, size: int, seed: int, *, clips: bool) -> SimulatedCases:
     try:
         point = np.asarray(truth, dtype=np.float64)
         fits = point.shape == np.shape(model.mean()) and bool(np.isfinite(model.log_density(point)))
@@ -140,7 +161,9 @@ def _at(model: Family, n: int, truth: ArrayLike, size: int, seed: int) -> Simula
     assumed = f"θ = {np.array2string(point, precision=4, separator=', ')}"
     law = enumerated(model, point, n)
     if law is None:
-        return _simulated(model, n, np.broadcast_to(point, (size, *point.shape)), assumed, seed)
+        theta = np.broadcast_to(point, (size, *point.shape))
+        free = not clips and clipping(model) and beyond(model, theta[:1])[0] <= MOST_BEYOND
+        return replace(_simulated(model, n, theta, assumed, seed, clipped=not free), clips=clips)
     support, mass = law
     theta = coordinates(model, np.broadcast_to(point, (len(support), *point.shape)))
     return SimulatedCases(
@@ -163,31 +186,7 @@ def _resampled(model: Family, n: int, sample: ArrayLike, size: int, seed: int) -
     return SimulatedCases(model, n, theta, statistics, np.full(size, 1 / size), assumed, seed)
 
 
-# ── parameters from the prior ───────────────────────────────────────────────────────────────────────────
-@singledispatch
-def parameters(model: Family, size: int, rng: Rng) -> Floats:
-    """`size` draws of θ."""
-    return np.asarray(model.sample(size, SeededSource(int(rng.integers(2**31)))), dtype=np.float64)
-
-
-@parameters.register(ScalarFamily)
-def _parameters_scalar_family(model: ScalarFamily, size: int, rng: Rng) -> Floats:
-    """One draw in each of `size` equally likely strata."""
-    law = marginals(model, model.natural[None])
-    return np.array([law.quantile(u)[0, 0] for u in strata(size, rng)])
-
-
-@parameters.register(DirichletLaw)
-def _parameters_dirichlet_law(model: DirichletLaw, size: int, rng: Rng) -> Floats:
-    return rng.dirichlet(model.natural, size)
-
-
-def strata(size: int, rng: Rng) -> Floats:
-    """Uniform draws, one in each of `size` equal intervals, in random order."""
-    return np.asarray((rng.permutation(size) + rng.random(size)) / size)
-
-
-# ── statistics of n records given θ ─────────────────────────────────────────────────────────────────────
+# ── every statistic of n records given θ ─────────────────────────────────────────────────────────────────
 @singledispatch
 def enumerated(model: Family, theta: Floats, n: int) -> tuple[Integers, Floats] | None:  # noqa: ARG001
     """Every likely statistic with its probability, where the law is simple and short; else None."""
@@ -209,36 +208,3 @@ def _binomial(n: int, p: float) -> tuple[Integers, Floats] | None:
     mass = np.exp(log)
     kept = mass > NEGLIGIBLE
     return k[kept], mass[kept] / mass[kept].sum()
-
-
-def totals(model: Family, theta: Floats, n: int, rng: Rng) -> Integers:
-    """ΣS(x) over n records, for every row of θ: (nodes, len(S)); as the catalogue says, or by levels."""
-    row = ROWS.get(model.name)
-    simulate = None if row is None else row.load("simulator")
-    found: Integers = (simulate or _lattice_totals)(model, theta, n, rng)
-    return found
-
-
-def trial_totals(model: ScalarFamily, theta: Floats, n: int, rng: Rng) -> Integers:
-    """Count records at 0 or 1, also on a finer grid: the widest law with mean p."""
-    law = record_law(model)
-    return np.asarray(rng.binomial(n * law.copies, theta)[:, None] * law.unit)
-
-
-def multinomial_totals(model: DirichletLaw, theta: Floats, n: int, rng: Rng) -> Integers:
-    return np.asarray(rng.multinomial(n * model.total_per_record, theta))
-
-
-def _lattice_totals(model: Family, theta: Floats, n: int, rng: Rng) -> Integers:
-    """How many records fall on each count; everything above the bound falls on the bound."""
-    if not isinstance(model, ScalarFamily) or not model.lattice.integral:
-        raise ValueError(
-            f"planning cannot simulate records of {type(model).__name__}; give a public_sample of records "
-            "like those to come"
-        )
-    low, high = model.lattice.low, model.lattice.high
-    mass = np.exp(model.log_likelihood(np.arange(low, high), theta[:, None]))
-    rest = np.maximum(1 - mass.sum(axis=1, keepdims=True), 0)
-    cells = np.concatenate([mass, rest], axis=1)
-    counts = rng.multinomial(n, cells / cells.sum(axis=1, keepdims=True))
-    return np.asarray(counts @ np.arange(low, high + 1))[:, None]

@@ -77,12 +77,13 @@ def _unclipped_measurement(law: Measurement, model: NormalMean, scale: float) ->
 
 def share_beyond(law: RecordLaw, theta: float) -> float:
     """P(q < low or q > high | θ) of a record that no bound has clipped."""
+    return float(shares_beyond(law, np.array([theta]))[0])
+
+
+def shares_beyond(law: RecordLaw, theta: Floats) -> Floats:
+    """Return that share for every θ."""
     if isinstance(law, Trial):
-        return 0.0
-    at = np.array([theta])
-    above = _end(replace(law, high=law.high + 1).ends(at)[1])
-    return above + (_end(replace(law, low=law.low - 1).ends(at)[0]) if isinstance(law, Measurement) else 0.0)
-
-
-def _end(log: Floats) -> float:
-    return float(np.exp(log[0]))
+        return np.zeros(theta.shape)
+    above = np.exp(replace(law, high=law.high + 1).ends(theta)[1])
+    below = np.exp(replace(law, low=law.low - 1).ends(theta)[0]) if isinstance(law, Measurement) else 0.0
+    return np.asarray(above + below)
