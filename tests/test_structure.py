@@ -46,7 +46,7 @@ LAYERS = {
             "statistics",
             "ledger",
         ),
-        *("release", "posteriors", "privatise", "place"),
+        *("release", "posteriors", "privatise", "place", "query"),
     },
     # what left the building
     "release": {

@@ -39,11 +39,12 @@ _HOME = {
     "query.text": "QueryError",
     "release.release": "Release",
     "line.tiers": "privatise_tiers",
+    "line.ask": "ask ChargedAnswer",
     "line.local": "release_observations",
     "planning": "plan predict epsilon_for n_for public_records_for split",
     "mechanisms.public_data": "public_records_needed",
     "mechanisms.registry": "DirectPosterior DiffusedPosterior ConcentratedPosterior OnePosteriorSample "
-    "MetricSample NoisyStatistics NoisyCounts StatisticalQuery Laplace Gaussian "
+    "MetricSample LaplaceLocation NoisyStatistics NoisyCounts StatisticalQuery Laplace Gaussian "
     "DiscreteLaplace DiscreteGaussian RandomizedResponse KaryRandomizedResponse "
     "Exponential ContinuousExponential PermuteAndFlip ReportNoisyMax "
     "SmoothSensitivityMedian ProposeTestRelease SampleAndAggregate TwoProfileBit "

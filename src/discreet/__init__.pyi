@@ -29,6 +29,8 @@ from discreet.ledger import Ledger as Ledger
 from discreet.ledger.scope import ScopeRefusedError as ScopeRefusedError
 from discreet.line import chains as chains
 from discreet.line.after_charge import ChargeKept as ChargeKept
+from discreet.line.ask import ChargedAnswer as ChargedAnswer
+from discreet.line.ask import ask as ask
 from discreet.line.charge import Interrupted as Interrupted
 from discreet.line.local import release_observations as release_observations
 from discreet.line.tiers import privatise_tiers as privatise_tiers
@@ -52,6 +54,7 @@ from discreet.mechanisms.noise.laplace import Laplace as Laplace
 from discreet.mechanisms.posterior.concentrated import ConcentratedPosterior as ConcentratedPosterior
 from discreet.mechanisms.posterior.diffused import DiffusedPosterior as DiffusedPosterior
 from discreet.mechanisms.posterior.direct import DirectPosterior as DirectPosterior
+from discreet.mechanisms.posterior.laplace_location import LaplaceLocation as LaplaceLocation
 from discreet.mechanisms.posterior.metric_sample import MetricSample as MetricSample
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample as OnePosteriorSample
 from discreet.mechanisms.posterior.statistical_query import StatisticalQuery as StatisticalQuery

@@ -53,6 +53,7 @@ _ROWS = {
     "clipped_mean": MechanismRow("noise.clipped_mean:ClippedMean"),
     "sample_and_aggregate": MechanismRow("sensitivity.sample_and_aggregate:SampleAndAggregate"),
     "posterior_draws": MechanismRow("posterior.draw:PosteriorDraws"),
+    "laplace_location": MechanismRow("posterior.laplace_location:LaplaceLocation"),
     "metric_sample": MechanismRow("posterior.metric_sample:MetricSample"),
     "statistical_query": MechanismRow("posterior.statistical_query:StatisticalQuery"),
     "laplace_query": MechanismRow("posterior.statistical_query:LaplaceQuery"),

@@ -8,6 +8,8 @@ __getattr__, __all__ = public(
         "query": "Query QueryAnswer parse",
         "vocabulary": "Vocabulary",
         "completion": "complete",
+        "ways": "Ways compare maximum",
+        "picture": "told draw_told",
         "text": "QueryError quoted LONGEST",
     },
 )

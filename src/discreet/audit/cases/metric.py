@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 
@@ -18,6 +19,7 @@ from discreet.audit.exact_profiles import Law
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_exponential import GammaExponential
+from discreet.mechanisms.posterior.laplace_location import LaplaceLocation
 from discreet.mechanisms.posterior.metric_sample import MetricSample, waits_drawn
 from discreet.mechanisms.posterior.network_sample import OneNetworkSample
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
@@ -104,6 +106,24 @@ def below(left: Law, right: Law, upper: float) -> Profile:
         return float(p - math.exp(epsilon) * q)
 
     return delta
+
+
+@case("laplace_location")
+def location() -> Case:
+    """Three records at an end, and one moved by 1: s = 2, so that ε = 1 at distance 1."""
+    mechanism = LaplaceLocation(0, 4, scale=2, grid=Fraction(1, 4))
+    left, right = np.zeros(3), np.array([0.0, 0, 1])
+    points = np.arange(17) / 4
+    laws = (location_law(points, x, 2.0) for x in (left, right))
+    return Case.of(mechanism, (left, right), lambda y: y == 0, profiles.finite(*laws))
+
+
+def location_law(
+    points: NDArray[np.float64], records: NDArray[np.float64], scale: float
+) -> NDArray[np.float64]:
+    """P(μ) ∝ e^{−Σ|x − μ|/s} on the points."""
+    weights = np.exp(-np.abs(points[:, None] - records).sum(axis=1) / scale)
+    return np.asarray(weights / weights.sum())
 
 
 @case("metric_sample")

@@ -53,15 +53,14 @@ def error_exceeded(cells: int, draws: int, error: float) -> float:
 def total_variation_at_most(promise: MetricDP, far: Exact, draws: int) -> float:
     """Bound the total variation of n answers, for any test: by composition, and by Pinsker's inequality.
 
-    TV ≤ δ(0) of n-fold composition [KOV15]; TV ≤ √(n KL/2), KL ≤ εr tanh(εr/2). The smaller holds.
+    TV ≤ δ(0) of n-fold composition [KOV15 Thm 3.3]; TV ≤ √(n KL/2), KL ≤ εr tanh(εr/2). The smaller holds.
     """
     if checked_distance(far) == 0:
         return 0.0
     times = _draws(draws)
     pinsker = math.sqrt(times * promise.kl(far) / 2) if promise.kl(far) < math.inf else 1.0
     one = promise.as_substitute(far)
-    composed = repeat(one, times).delta(0) if times <= 64 else 1.0
-    return min(1.0, pinsker * (1 + 1e-12), composed)
+    return min(1.0, pinsker * (1 + 1e-12), repeat(one, times).delta(0))
 
 
 def errors_at_least(promise: MetricDP, far: Exact, draws: int) -> float:
