@@ -56,7 +56,26 @@ def parameters(name: str) -> dict[str, inspect.Parameter]:
 
 def groups() -> dict[str, dict[str, Any]]:
     """Return the pages of the reference: file → title, introduction and names."""
-    return tomllib.loads((HERE / "reference.toml").read_text(encoding="utf-8"))
+    told = tomllib.loads((HERE / "reference.toml").read_text(encoding="utf-8"))
+    names: dict[str, list[str]] = {file: [] for file in told}
+    for name in discreet.__all__:
+        names[_page_of(told, home(name).removeprefix("discreet."))].append(name)
+    return {file: {**group, "names": names[file]} for file, group in told.items()}
+
+
+def _page_of(told: dict[str, dict[str, Any]], where: str) -> str:
+    """Return the page whose home of a name is the nearest."""
+    found = [
+        (len(part), file)
+        for file, group in told.items()
+        for part in group["homes"]
+        if f"{where}.".startswith(f"{part}.")
+    ]
+    if not found:
+        raise ValueError(
+            f"{where} is on no page of the reference: name its folder in docs/making/reference.toml"
+        )
+    return max(found)[1]
 
 
 # ── a model's page ──────────────────────────────────────────────────────────────────────────────────
