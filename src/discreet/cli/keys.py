@@ -114,7 +114,7 @@ def retire(
     ] = False,
     json: o.Json = False,
 ) -> None:
-    """Let a key sign no more. What it signed before stays valid, unless it is revoked.
+    """Stop a key from signing. What it signed before stays valid, unless it is revoked.
 
     \b
     Example:

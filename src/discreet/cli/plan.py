@@ -93,7 +93,7 @@ def plan(
     seed: Annotated[int, typer.Option(help="For what is simulated.")] = 0,
     json: o.Json = False,
 ) -> None:
-    """Compare the mechanisms that meet a target: error, interval, coverage, KL. Spends and reads nothing.
+    """Compare the mechanisms that meet a target: error, interval, coverage, KL. Spends nothing.
 
     Backwards, with --width: give --n for the least ε, --target for the least n, both for the public records
     that would be needed. Exit code 1 if nothing meets the target.

@@ -47,7 +47,7 @@ def predict(
     option: o.ReadingOptions = None,
     json: o.Json = False,
 ) -> None:
-    """Predict a label for each row: the rows' own columns, and the prediction behind them. Costs nothing.
+    """Predict a label for each row, and write it behind the row's own columns. Costs nothing.
 
     Rows hold the labels and numbers of the public schema; what is missing or not declared goes where the
     schema sends it. Derived columns are computed. The rows are yours: nothing of them is kept.

@@ -40,7 +40,7 @@ def init(
     in_base: InBase = None,
     json: o.Json = False,
 ) -> None:
-    """Write a template: names and types, nothing read from values. Fill in every "?" from public knowledge.
+    """Write a template of names and types, without reading a value. Fill in every "?" from public knowledge.
 
     \b
     Examples:
@@ -75,7 +75,7 @@ def check(
     in_base: InBase = None,
     json: o.Json = False,
 ) -> None:
-    """Check a schema, and hold it against a table's names and types. Reads no value.
+    """Check a schema, and compare it with the names and types of a table. Reads no value.
 
     \b
     Examples:

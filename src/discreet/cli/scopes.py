@@ -28,7 +28,7 @@ Why = Annotated[str, typer.Option(help="Why; kept on record.")]
 
 @ledger.command()
 def close(where: o.Where, scope: Named, *, reason: Why = "", json: o.Json = False) -> None:
-    """Let nothing more be charged to a scope. What was paid for may still be released, or refunded.
+    """Stop charges to a scope. What was paid for may still be released, or refunded.
 
     \b
     Example:
