@@ -152,7 +152,7 @@ def test_another_question_under_the_same_id_is_refused(table, tmp_path):
         other = {"target": dc.PureDP(0.1), "ledger": ledger, "charge_id": "mine"}
         with pytest.raises(LedgerError, match=r"another release .its model is not"):
             dc.privatise(table["smoker"], dc.BetaBernoulli(2, 1), **other)
-        with pytest.raises(LedgerError, match="another release"):
+        with pytest.raises(LedgerError, match="another question"):
             dc.privatise(table["ward"], dc.DirichletCategorical([1, 1]), **other)
 
 

@@ -230,3 +230,40 @@ def test_words_of_an_older_certificate_are_still_said(pure):
     for name in ("advantage", "trade_off"):
         del old["promised"][name]
     assert "What is protected" in certificate_text(old)
+
+
+def test_it_answers_the_questions_of_nist_sp_800_226(pure, gaussian, drawn):
+    """Unit, neighbours, parameters, composition, trust model, side channels, utility: each in its section."""
+    for release in (pure, gaussian, drawn):
+        text = certificate_text(release.certificate())
+        sections = dict(part.split("\n", 1) for part in text.split("\n\n") if "\n" in part)
+        flat = {title: " ".join(body.split()) for title, body in sections.items()}
+        assert "one row, not a person" in flat["What is protected"]
+        assert "may be replaced by any other" in flat["What is protected"]
+        first, second = [line for line in sections["What is promised"].splitlines() if line[2:4] == "- "][:2]
+        assert first.strip() == f"- asked for: {in_words(release.target)}"
+        delta = float(release.target.disclosure()[0])
+        assert f"at δ = {delta:g}" in second  # at the δ that was asked for, before any other
+        assert "add to this one" in flat["How it adds up with other releases"]
+        assert "the central model" in flat["Whom one has to trust"]
+        assert "outside the promise" in flat["Side channels"]
+        assert "the noise that was added" in flat["How useful it is"]
+        odds = flat["What that means for one row"]
+        assert "group A is any group" in odds
+        assert "What that means for you" not in text
+        assert "the trade-off curve" in odds
+        told = release.certificate()["promised"]["trade_off"]
+        for row in told:
+            assert f"at {row['false_positive']:.0%}" in odds
+
+
+def test_riskcal_agrees_with_the_certificate_of_a_release(pure):
+    """An independent implementation: of ε-DP the trade-off and the advantage are known in closed form."""
+    analysis = pytest.importorskip("riskcal").analysis
+    promised = pure.certificate()["promised"]
+    loss = promised["pure_epsilon"]
+    for row in promised["trade_off"]:
+        ours, alpha = row["true_positive_at_most"], row["false_positive"]
+        theirs = 1 - analysis.get_beta_for_epsilon_delta(loss, 0.0, alpha)
+        assert theirs * 0.9 < ours <= theirs + 1e-12  # the mechanism's own curve lies below that of its ε
+    assert promised["advantage"] <= analysis.get_advantage_for_epsilon_delta(loss, 0.0) + 1e-12

@@ -225,22 +225,27 @@ def _why(state: Spending, guarantee: Guarantee) -> str:
     if not state.filter.budget.relation.known:
         return ""
     slack, inner = guarantee.disclosure()
-    short: list[tuple[str, Fraction | None, Fraction]] = [
-        ("δ", Fraction(slack), state.filter.slack - state.disclosed)
+    whole_slack = state.filter.slack
+    short: list[tuple[str, Fraction | None, Fraction, Fraction]] = [
+        ("δ", Fraction(slack), whole_slack - state.disclosed, whole_slack)
     ]
     if state.filter.needed == len(state.filter.meters):
         pairs = zip(state.filter.meters, state.sums, strict=True)
-        short += [(m.symbol, m.cost(inner), m.capacity - (s or 0)) for m, s in pairs]
+        short += [(m.symbol, m.cost(inner), m.capacity - (s or 0), m.capacity) for m, s in pairs]
     lacking = [
         f"it has no finite {name}"
         if cost is None
-        else f"it costs {name} = {number(cost)} and {number(max(left, Fraction(0)), DOWN)} is left"
-        for name, cost, left in short
+        else f"it costs {name} = {number(cost)} and {_rest_words(left, whole)} is left"
+        for name, cost, left, whole in short
         if cost is None or cost > left
     ]
     rule = " (kept by Rényi orders, for which half of δ is held back)"
     held = rule if isinstance(state.filter.budget, ApproxDP) and len(state.filter.meters) > 1 else ""
     return f": {', and '.join(lacking)}{held}" if lacking else held
+
+
+def _rest_words(left: Fraction, whole: Fraction) -> str:
+    return number(left, DOWN) if left > CRUMB * whole else "nothing"
 
 
 def _hair(state: Spending, guarantee: Guarantee) -> str:

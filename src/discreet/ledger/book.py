@@ -357,8 +357,8 @@ class Ledger:
             raise LedgerError(f"a picture of a ledger is an .svg or .html file, got the name {target.name!r}")
         return _fresh_file(target, (html if target.suffix == ".html" else picture)(*self._shares()))
 
-    def _shares(self) -> tuple[list[Total], dict[str, float]]:
-        return totals(self.spent_by()), {scope.scope: scope.share for scope in self.scopes()}
+    def _shares(self) -> tuple[list[Total], tuple[Remaining, ...]]:
+        return totals(self.spent_by()), self.scopes()
 
     def _repr_html_(self) -> str:
         return html(*self._shares())

@@ -71,8 +71,12 @@ COMPOSITION = (
     "other releases about the same people add to this one. What it cost was taken from {scopes} before any "
     "row was read; the ledger refuses what would exceed the budget, and `discreet ledger show` tells the rest"
 )
+# What NIST SP 800-226 asks of trust, of side channels and of utility
 TRUST = (
-    "whoever runs the software sees the rows and must be trusted; whoever sees the release need not be",
+    (
+        "the central model: whoever runs the software sees the rows and must be trusted; whoever sees the "
+        "release need not be"
+    ),
     "the ledger's file or server must be kept by somebody who is trusted not to restore an older copy",
 )
 SIDE_CHANNELS = (

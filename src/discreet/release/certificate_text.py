@@ -14,6 +14,7 @@ from discreet.shown import visible
 
 KNOWN = "discreet-certificate/1"
 WIDTH = 96
+GROUP_A = "group A is any group that can be read off the columns, such as everybody who gave a certain answer"
 TOLD_AT = 0.05  # the rate of false alarms that is put in words
 
 
@@ -27,11 +28,16 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
     sections = {
         "What is protected": [certificate["protected"]["meaning"]],
         "What is promised": [
-            *dict.fromkeys((promised["guarantee_words"], f"at least the target: {promised['target_words']}")),
+            f"asked for: {promised['target_words']}",
             *_promises(promised),
+            f"what the mechanism keeps by itself: {promised['guarantee_words']}",
             *(f"caution: {words}" for words in certificate.get("cautions", ())),
         ],
-        "What that means for you": [*(row["words"] for row in promised["odds"]), *attack_words(promised)],
+        meaning_for(certificate): [
+            *(row["words"] for row in promised["odds"]),
+            *([GROUP_A] if any(row["question"] == "value" for row in promised["odds"]) else []),
+            *attack_words(promised),
+        ],
         "What was assumed to be public": certificate["assumed_public"],
         "How it was made": [
             (
@@ -65,6 +71,11 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
     return "\n".join([*head, *(_section(title, lines) for title, lines in sections.items() if lines)])
 
 
+def meaning_for(certificate: Mapping[str, Any]) -> str:
+    """Head the section of odds: "you" are protected only where a unit was declared."""
+    return f"What that means for {'you' if certificate['protected']['unit'] else 'one row'}"
+
+
 def attack_words(promised: Mapping[str, Any]) -> Iterable[str]:
     """Say how well any test can tell two neighbours apart; certificates of older versions do not know it."""
     if "trade_off" in promised:
@@ -74,6 +85,11 @@ def attack_words(promised: Mapping[str, Any]) -> Iterable[str]:
             f"{share(row['true_positive_at_most'])} of the guilty; no test's hits exceed its false alarms by "
             f"more than {share(promised['advantage'])} (its advantage)"
         )
+        curve = ", ".join(
+            f"{share(one['true_positive_at_most'])} at {one['false_positive']:.0%}"
+            for one in promised["trade_off"]
+        )
+        yield f"the trade-off curve: true positives of any test, at most, at its false positives: {curve}"
 
 
 def share(p: float) -> str:

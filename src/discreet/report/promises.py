@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.json import from_json
 from discreet.privacy.words import in_words, knob
-from discreet.release.certificate_text import attack_words, losses, of_metric
+from discreet.release.certificate_text import GROUP_A, attack_words, losses, meaning_for, of_metric
 from discreet.report.drawn.curve import privacy_curve
 from discreet.report.drawn.svg import box, responsive
 from discreet.report.drawn.trade_off import trade_off_curve
@@ -77,7 +77,6 @@ QUESTIONS = {  # of people, where a unit was declared, else of rows
     ),
     "metric": ("which of two tables at distance 1 it is", "which of two tables at distance 1 it is"),
 }
-GROUP_A = "group A is any group that can be read off the columns, such as everybody who gave a certain answer"
 
 
 def sentence(text: str) -> str:
@@ -187,13 +186,16 @@ def certificate(said: Mapping[str, Any]) -> Html:
     """In the order in which people ask, as certificate_text does."""
     promised, made, checked = said["promised"], said["mechanism"], said["verification"]
     promises = dict.fromkeys(
-        (promised["guarantee_words"], f"at least the target: {promised['target_words']}")
+        (
+            f"asked for: {promised['target_words']}",
+            f"what the mechanism keeps by itself: {promised['guarantee_words']}",
+        )
     )
     attacks = f"attacked by the audits: {', '.join(checked['audit']) or 'none of this pairing'}"
     parts = {
         "What is protected": paragraphs(sentence(said["protected"]["meaning"])),
         "What is promised": joined([listed(map(sentence, promises)), cautions(*said.get("cautions", ()))]),
-        "What that means for you": joined(
+        meaning_for(said): joined(
             [
                 paragraphs(*_once(promised["odds"])),
                 odds_table(said),
