@@ -245,7 +245,7 @@ def test_it_answers_the_questions_of_nist_sp_800_226(pure, gaussian, drawn):
         delta = float(release.target.disclosure()[0])
         assert f"at δ = {delta:g}" in second  # at the δ that was asked for, before any other
         assert "add to this one" in flat["How it adds up with other releases"]
-        assert "the central model" in flat["Whom one has to trust"]
+        assert "the central model" in flat["Who has to be trusted"]
         assert "outside the promise" in flat["Side channels"]
         assert "the noise that was added" in flat["How useful it is"]
         odds = flat["What that means for one row"]
