@@ -18,7 +18,7 @@ from discreet.posteriors.tables import ProbabilityTable
 from discreet.query.expression import Numeric
 from discreet.query.text import QueryError
 
-MOST_WORK = 2**17  # products for each θ, of one conditional
+MOST_WORK = 2**16  # products for each θ, of all conditionals of a query
 MOST_AXES = 24  # of one product
 AT_ONCE = 2**22  # numbers in memory
 
@@ -46,14 +46,15 @@ class Conditional(Numeric):
 
     def __post_init__(self) -> None:
         """Refuse what would take too long, from the shapes alone."""
-        work, shapes = 0, [tuple(a for a in axes if a not in dict(self.seen)) for axes in self._needed_axes()]
-        for axes, _ in _order(shapes, self.wanted, self._codes):
-            work += _cells(axes, self._codes, self.wanted)
-        if work > MOST_WORK:
-            raise QueryError(
-                f"this asks for sums over {work} cells for each θ, more than {MOST_WORK}: condition on more "
-                "columns, or ask about columns nearer to each other"
-            )
+        refuse_work(self.work)
+
+    @property
+    def work(self) -> int:
+        """Return how many products each θ needs."""
+        seen = dict(self.seen)
+        shapes = [tuple(name for name in axes if name not in seen) for axes in self._needed_axes()]
+        steps = _order(shapes, self.wanted, self._codes)
+        return sum(_cells(axes, self._codes, self.wanted) for axes, _ in steps)
 
     @property
     def _codes(self) -> dict[str, int]:
@@ -109,6 +110,14 @@ class Conditional(Numeric):
         return found
 
 
+def refuse_work(work: int) -> None:
+    if work > MOST_WORK:
+        raise QueryError(
+            f"this asks for sums over {work} cells for each θ, more than {MOST_WORK}: condition on more "
+            "columns, or ask about columns nearer to each other"
+        )
+
+
 def names(table: ProbabilityTable) -> Axes:
     return tuple(axis.name for axis in table.axes)
 
@@ -124,19 +133,27 @@ def _cells(axes: Iterable[str], codes: dict[str, int], wanted: Axes) -> int:
 
 def _order(shapes: Sequence[Axes], wanted: Axes, codes: dict[str, int]) -> list[tuple[Axes, str]]:
     """Choose the hidden column with the smallest product each time; last the product of what is left."""
-    left, steps = [set(axes) for axes in shapes], []
-    hidden = sorted(set().union(*left) - set(wanted))
-
-    def product(column: str) -> int:
-        return prod(codes[name] for name in set().union(*(axes for axes in left if column in axes)))
-
-    while hidden:
-        column = min(hidden, key=product)
-        hidden.remove(column)
-        union = set().union(*(axes for axes in left if column in axes))
-        left = [axes for axes in left if column not in axes] + [union - {column}]
-        steps.append((tuple(sorted(union)), column))
+    beside: dict[str, set[str]] = {name: set() for axes in shapes for name in axes}
+    for axes in shapes:
+        for name in axes:
+            beside[name] |= set(axes) - {name}
+    cost = {name: _product(near, codes) * codes[name] for name, near in beside.items() if name not in wanted}
+    steps: list[tuple[Axes, str]] = []
+    while cost:
+        column = min(cost, key=lambda name: (cost[name], name))
+        near = beside.pop(column)
+        steps.append((tuple(sorted({column, *near})), column))
+        _cells(steps[-1][0], codes, wanted)
+        del cost[column]
+        for name in near:  # what is left of the product touches all of them
+            beside[name] = (beside[name] | near) - {name, column}
+            if name in cost:
+                cost[name] = _product(beside[name], codes) * codes[name]
     return [*steps, (wanted, "")]
+
+
+def _product(names: Iterable[str], codes: dict[str, int]) -> int:
+    return prod(codes[name] for name in names)
 
 
 def _times(first: Factor, second: Factor) -> Factor:

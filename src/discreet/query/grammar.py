@@ -17,7 +17,7 @@ from typing import NoReturn, TypeVar, final
 
 import numpy as np
 
-from discreet.query.conditional import Conditional
+from discreet.query.conditional import Conditional, refuse_work
 from discreet.query.expression import (
     COMPARISONS,
     FUNCTIONS,
@@ -60,7 +60,7 @@ class _Reader:
 
     def __init__(self, text: tuple[Piece, ...], vocabulary: Vocabulary) -> None:
         self._pieces, self._vocabulary = text, vocabulary
-        self._at = self._depth = self._parts = self._conditionals = 0
+        self._at = self._depth = self._parts = self._conditionals = self._work = 0
         self.names: list[str] = []
 
     # --- pieces ------------
@@ -226,7 +226,10 @@ class _Reader:
             self._take()
             seen = self._levels(wanted)
         self._expect("]")
-        return self._made(Conditional(self._vocabulary.tables, wanted, weights, tuple(seen.items())))
+        found = Conditional(self._vocabulary.tables, wanted, weights, tuple(seen.items()))
+        self._work += found.work
+        refuse_work(self._work)
+        return self._made(found)
 
     def _column(self) -> str:
         if not self.now.is_name:

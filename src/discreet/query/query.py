@@ -23,7 +23,7 @@ from discreet.query.vocabulary import Vocabulary
 from discreet.sampling.source import SeededSource, Source
 
 DRAWS = 4000
-MOST_NUMBERS = 2**27  # draws × parameters of one answer
+MOST_NUMBERS = 2**24  # draws × parameters of one answer: seconds at most
 AT_ONCE = 2**22
 FEWEST = 100
 

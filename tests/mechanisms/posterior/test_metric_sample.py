@@ -118,6 +118,7 @@ def test_other_targets_and_mechanisms_are_refused():
 # ── the walk ────────────────────────────────────────────────────────────────────────────────────────
 CASES = {
     "waits": ("wait", WAITS, ON_GRID, 2),
+    "steps": ("wait", WAITS, Steps(Fraction(1, 2)), 2),
     "bits": ("smoker", dc.BetaBernoulli(1, 1), Hamming(), 0.1),
     "network": (
         ("old", "smoker"),
@@ -152,4 +153,4 @@ def test_it_walks_the_line(name, tmp_path):
     assert "two tables at distance 1" in " ".join(text.split())
     assert release.save(tmp_path / "saved", draws=0).exists()
     assert dc.Release.load(tmp_path / "saved") == release
-    assert len(release.posterior.names) == {"waits": 1, "bits": 1, "network": 6}[name]
+    assert len(release.posterior.names) == {"waits": 1, "steps": 1, "bits": 1, "network": 6}[name]

@@ -179,7 +179,7 @@ class Weighted(Metric):
         object.__setattr__(self, "weights", held)
 
     def __hash__(self) -> int:
-        return hash(tuple(self.weights.items()))
+        return hash(frozenset(self.weights.items()))
 
     @classmethod
     def of_network(cls, parents: Mapping[str, Sequence[str]]) -> Weighted:
@@ -192,13 +192,13 @@ class Weighted(Metric):
 
     @property
     def words(self) -> str:
-        listed = ", ".join(f"{name}: {weight}" for name, weight in self.weights.items())
+        listed = ", ".join(f"{name}: {weight}" for name, weight in sorted(self.weights.items()))
         short = listed if len(listed) < 120 else f"{len(self.weights)} columns"
         return f"weighted number of entries that differ ({short})"
 
     @property
     def said(self) -> Mapping[str, object]:
-        return {"weights": [[name, str(Fraction(weight))] for name, weight in self.weights.items()]}
+        return {"weights": {name: str(Fraction(weight)) for name, weight in self.weights.items()}}
 
     def between(self, x: ArrayLike, y: ArrayLike) -> float:
         first, second = (part.reshape(len(part), -1) for part in pair(x, y))
