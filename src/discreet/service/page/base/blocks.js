@@ -1,5 +1,6 @@
 /** The blocks that views are built of. */
 import { called, element, freshId } from "./elements.js";
+import { sentence } from "./words.js";
 
 export const section = (title, ...children) => {
   const id = freshId("part");
@@ -58,8 +59,8 @@ export function table(caption, columns, rows,
 
 /** A list of cautions, or nothing. */
 export const cautions = (list) => (list?.length
-  ? element("div", { class: "caution" }, list.length === 1 ? element("p", {}, list[0])
-    : element("ul", {}, list.map((one) => element("li", {}, one)))) : null);
+  ? element("div", { class: "caution" }, list.length === 1 ? element("p", {}, sentence(list[0]))
+    : element("ul", {}, list.map((one) => element("li", {}, sentence(one))))) : null);
 
 export const names = (list) => (list?.length ? list.map((one, at) => [at ? ", " : "", called(one)]) : "none");
 

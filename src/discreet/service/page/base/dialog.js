@@ -5,15 +5,15 @@ import { warn } from "./announce.js";
 
 /**
  * Ask; resolves with what `act` returned, or null where nothing was done. While `act` runs the question stays; where
- * it fails, the problem is shown inside it and the same thing can be tried again.
+ * it fails, the problem is shown inside it and the same thing can be tried again; `remedy` may offer something better.
  */
-export function confirmed({ title, body, label, act, cancel = "Cancel" }) {
+export function confirmed({ title, body, label, act, remedy, cancel = "Cancel" }) {
   return new Promise((resolve) => {
     const id = freshId("dialog");
     const problems = element("div", {});
     const go = element("button", { type: "submit", class: "primary" }, label);
     const stop = element("button", { type: "button", on: { click: () => box.close() } }, cancel);
-    const form = element("form", { method: "dialog", novalidate: false }, element("h2", { id, tabindex: -1 }, title),
+    const form = element("form", { method: "dialog" }, element("h2", { id, tabindex: -1 }, title),
       body, problems,
       element("p", { class: "actions" }, go, stop));
     const box = element("dialog", { "aria-labelledby": id }, form);
@@ -28,7 +28,8 @@ export function confirmed({ title, body, label, act, cancel = "Cancel" }) {
         result = await act();
         box.close();
       } catch (error) {
-        problems.replaceChildren(told(error));
+        problems.replaceChildren(told(error, { actions: remedy?.(asProblem(error), () => box.close()) }));
+        problems.scrollIntoView({ block: "nearest" });
         warn(asProblem(error).message);
       } finally {
         go.disabled = false;

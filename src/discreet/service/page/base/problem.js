@@ -1,6 +1,6 @@
 /** Errors in plain words: what happened, and what to do next. */
 import { called, element } from "./elements.js";
-import { atLeast, guarantee } from "./words.js";
+import { atLeast, guarantee, sentence } from "./words.js";
 
 // status → what happened, what to do where the service does not say
 const PLAIN = {
@@ -64,10 +64,10 @@ export function told(error, { again, actions = [] } = {}) {
   const problem = asProblem(error);
   return element("div", { class: "problem", role: "alert", "data-status": problem.status },
     element("p", {}, element("strong", {}, problem.message)),
-    problem.detail ? element("p", {}, problem.detail) : null,
+    problem.detail ? element("p", {}, sentence(problem.detail)) : null,
     problem.said.left !== undefined || problem.said.fits !== undefined
       ? element("ul", {}, amounts(problem.said.left, "Left"), amounts(problem.said.fits, "What would fit")) : null,
-    element("p", {}, problem.next),
+    element("p", {}, sentence(problem.next)),
     again || actions.length ? element("p", { class: "actions" },
       again ? element("button", { type: "button", on: { click: again } }, "Try again") : null, actions) : null);
 }

@@ -35,6 +35,7 @@ function shown(main, title, children, focus) {
 /** Show a view: an async function of { query, signal, session } that returns { title, body }. */
 export async function show(view, context, focus = true) {
   leaving.abort();
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   leaving = new AbortController();
   const { signal } = leaving;
   const main = document.getElementById("main");

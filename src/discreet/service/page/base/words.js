@@ -46,12 +46,34 @@ export const percent = (x, digits = 3) => `${number(100 * value(x), digits)} %`;
 
 const SYMBOLS = { epsilon: "ε", delta: "δ", rho: "ρ", mu: "μ", xi: "ξ", omega: "ω", order: "α" };
 
+const NAMED = {
+  PureDP: ([epsilon], round) => `ε = ${round(epsilon)}`,
+  ApproxDP: ([epsilon, delta], round) => `ε = ${round(epsilon)}, δ = ${round(delta)}`,
+  ZeroCDP: ([rho], round) => `ρ = ${round(rho)} (zero-concentrated)`,
+  GaussianDP: ([mu], round) => `μ = ${round(mu)} (Gaussian)`,
+  BoundedRange: ([epsilon], round) => `ε = ${round(epsilon)} (bounded range)`,
+};
+const KIND = new RegExp(`\\b(${Object.keys(NAMED).join("|")})\\(([^()]*)\\)`, "gu");
+
+/** Words of the library, with its class names as symbols. */
+export const symbols = (words, round = atMost) => words.replace(KIND, (all, kind, parts) => {
+  const amounts = parts.split(",").map((part) => part.trim());
+  return amounts.every((amount) => Number.isFinite(value(amount))) ? NAMED[kind](amounts, round) : all;
+});
+
+/** What the service says, as a sentence. */
+export function sentence(words) {
+  const said = symbols(String(words)).trim();
+  const begun = /^[a-z]/u.test(said) ? said[0].toUpperCase() + said.slice(1) : said;
+  return /[.!?…:;]$/u.test(begun) || !begun ? begun : `${begun}.`;
+}
+
 /** A price or budget in words: the service's own where it has some. */
 export function guarantee(said, round = atMost) {
   if (said === null || said === undefined) return "–";
   if (typeof said === "number") return `ε = ${round(said)}`;
-  if (typeof said === "string") return said;
-  if (said.words) return said.words;
+  if (typeof said === "string") return symbols(said, round);
+  if (said.words) return symbols(said.words, round);
   const parts = Object.keys(SYMBOLS).filter((name) => said[name] !== undefined && said[name] !== null);
   const shown = parts.filter((name) => name !== "delta" || value(said.delta) !== 0 || parts.length === 1);
   return shown.map((name) => `${SYMBOLS[name]} = ${round(said[name])}`).join(", ") || "nothing";
@@ -59,9 +81,12 @@ export function guarantee(said, round = atMost) {
 
 export const left = (said) => guarantee(said, atLeast);
 
+/** Milliseconds of a time stamp: seconds, or text as ISO 8601 has it. */
+export const time = (stamp) => new Date(typeof stamp === "number" ? stamp * 1000 : stamp).getTime();
+
 /** A moment, in the reader's own time zone. */
 export function moment(stamp) {
-  const at = new Date(typeof stamp === "number" ? stamp * 1000 : stamp);
+  const at = new Date(time(stamp ?? NaN));
   if (Number.isNaN(at.getTime())) return String(stamp ?? "–");
   return at.toLocaleString("en-GB",
     { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });

@@ -20,8 +20,17 @@ export function tradeOff({ false_alarms: alarms, hits }) {
 
 const SMALLEST = 1e-12;
 
+/** The curve as far as it is worth a picture: a little beyond its promise, and beyond where it is drawn at the bottom. */
+function near(profile, promised) {
+  const low = profile.delta.findIndex((y) => value(y) <= SMALLEST);
+  const far = profile.epsilon.findIndex((x) => value(x) > 2 * value(promised?.epsilon ?? 1));
+  const end = Math.max(low < 0 ? profile.epsilon.length : low, far < 0 ? profile.epsilon.length : far) + 1;
+  return { epsilon: profile.epsilon.slice(0, end), delta: profile.delta.slice(0, end) };
+}
+
 /** The privacy curve of a release, with its promise marked. */
-export function privacyCurve({ epsilon, delta }, promised) {
+export function privacyCurve(profile, promised) {
+  const { epsilon, delta } = near(profile, promised);
   const marks = promised ? [[value(promised.epsilon), Math.max(SMALLEST, value(promised.delta) || SMALLEST)]] : [];
   const told = epsilon.map((x, index) => [value(x), value(delta[index])]).filter((_, index) =>
     [0, Math.floor(epsilon.length / 2), epsilon.length - 1].includes(index));

@@ -1,14 +1,14 @@
 /** Releases in time: a lane for each table, a dot for each release, larger where more ε was spent. */
 import { drawn, shortened } from "../base/elements.js";
-import { atMost, counted, moment, value } from "../base/words.js";
+import { atMost, counted, moment, time, value } from "../base/words.js";
 import { figure } from "./figure.js";
 
 const LANE = 46;
 const LANES = 8;
 const DAY = 86_400_000;
 
-const when = ({ created }) => new Date(typeof created === "number" ? created * 1000 : created).getTime();
-const short = (time, span) => new Date(time).toLocaleString("en-GB", span > 3 * DAY
+const when = ({ created }) => time(created);
+const short = (at, span) => new Date(at).toLocaleString("en-GB", span > 3 * DAY
   ? { day: "numeric", month: "short" } : { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
 function lanesOf(releases) {
@@ -28,7 +28,7 @@ export function timeline(releases) {
   const lanes = lanesOf(releases);
   const draw = (width) => {
     const [left, right, bottom] = [14, width - 14, 8 + LANE * lanes.length];
-    const at = (time) => left + ((right - left) * (time - first)) / span;
+    const at = (one) => left + ((right - left) * (one - first)) / span;
     const ticks = width < 480 ? [0, 1] : [0, 0.25, 0.5, 0.75, 1];
     const anchor = (part) => (part === 0 ? "start" : part === 1 ? "end" : "middle");
     return { height: bottom + 26, nodes: [

@@ -8,6 +8,9 @@ import { changed, living, reasonField } from "./change.js";
 
 const EVERY = 8000;
 
+/** A request that waits, whichever way the service nests it. */
+const flat = (one) => ({ ...one, ...one.request, id: one.job ?? one.id, analyst: one.analyst ?? one.person });
+
 function decide(one, decision, again) {
   const reason = reasonField();
   const approve = decision === "approve";
@@ -16,13 +19,13 @@ function decide(one, decision, again) {
       fields: [reason],
     intro: approve ? `It will be computed, and ${guarantee(one.price ?? one)} charged.`
       : "Nothing is charged; whoever asked reads the reason.",
-    act: () => post(path("owner", "approvals", one.job ?? one.id), { decision, reason: reason.value }),
+    act: () => post(path("owner", "approvals", one.id), { decision, reason: reason.value }),
       said: approve ? "Approved" : "Rejected", again,
   });
 }
 
 function card(one, session, again) {
-  const own = one.analyst === session.name;
+  const own = one.yours ?? one.analyst === session.name;
   return element("section", { "aria-label": `Request of ${one.analyst}` },
     facts([["Asked by", called(one.analyst)], ["When", moment(one.created)], ["Table", called(one.table)],
       ["Columns", calledAll(one.columns ?? [])],
@@ -38,8 +41,8 @@ function card(one, session, again) {
 export async function approvals({ signal, session }) {
   let known = null;
   const load = async (again) => {
-    const { approvals: waiting } = await get("/v1/owner/approvals", { signal });
-    known = waiting.map((one) => one.job ?? one.id).join();
+    const waiting = (await get("/v1/owner/approvals", { signal })).approvals.map(flat);
+    known = waiting.map((one) => one.id).join();
     return waiting.length ? waiting.map((one) => card(one, session, again)) : quiet("Nothing waits for approval.");
   };
   let refresh = () => {};
@@ -47,9 +50,9 @@ export async function approvals({ signal, session }) {
   async function watch() {
     for (;;) {
       await pause(EVERY, signal);
-      const { approvals: now } = await get("/v1/owner/approvals", { signal });
+      const now = (await get("/v1/owner/approvals", { signal })).approvals.map(flat);
       // Not under somebody's hands: only when there is something else to see, and no question is open
-      if (now.map((one) => one.job ?? one.id).join() === known || document.querySelector("dialog[open]")) continue;
+      if (now.map((one) => one.id).join() === known || document.querySelector("dialog[open]")) continue;
       await refresh();
       say("The list of approvals changed");
     }

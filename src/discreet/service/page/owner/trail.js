@@ -1,71 +1,81 @@
 /** The trail: who asked what, when, at which price. */
-import { called, element } from "../base/elements.js";
+import { called, calledAll, element } from "../base/elements.js";
 import { quiet, table } from "../base/blocks.js";
-import { counted, guarantee, moment, spaced } from "../base/words.js";
+import { counted, guarantee, moment, spaced, time } from "../base/words.js";
 import { get, path } from "../base/service.js";
 import { choice, settled, text } from "../base/fields.js";
 import { say } from "../base/announce.js";
 
 const SHOWN = 200;
-const KNOWN = new Set(["at", "who", "action", "what", "price", "outcome", "id"]);
+const DAY = 86_400_000;
 
-const when = ({ at, created }) => at ?? created;
-const seconds = (entry) => new Date(typeof when(entry) === "number" ? when(entry) * 1000 : when(entry)).getTime();
+/** An entry in the words of this view, whichever the service uses. */
+const read = (entry) => ({
+  at: entry.at ?? entry.created, who: entry.who ?? entry.analyst ?? entry.person ?? "",
+    outcome: entry.outcome ?? entry.action ?? "",
+  table: entry.table ?? entry.what ?? "", columns: entry.columns ?? [],
+    asked: [entry.model, entry.mechanism].filter(Boolean),
+  note: entry.note ?? entry.reason ?? "", price: entry.price ?? (entry.epsilon === undefined ? null : entry),
+    id: entry.id ?? "",
+});
 
 /** Whether an entry passes the filters; `until` is a whole day. */
-export function passes(entry, { who, action, since, until, words }) {
-  const at = seconds(entry);
-  return (!who || entry.who === who) && (!action || entry.action === action)
-    && (!since || at >= new Date(`${since}T00:00`).getTime())
-    && (!until || at < new Date(`${until}T00:00`).getTime() + 86_400_000)
-      && (!words || JSON.stringify(entry).toLocaleLowerCase().includes(words.toLocaleLowerCase()));
+export function passes(entry, { who, of, outcome, since, until, words }) {
+  const at = time(entry.at);
+  return (!who || entry.who === who) && (!of || entry.table === of) && (!outcome || entry.outcome === outcome)
+    && (!since || at >= time(`${since}T00:00`)) && (!until || at < time(`${until}T00:00`) + DAY)
+    && (!words || JSON.stringify(entry).toLocaleLowerCase().includes(words.toLocaleLowerCase()));
 }
 
-const plain = (said) => (said !== null && typeof said === "object" ? JSON.stringify(said) : String(said));
-const more = (entry) => Object.entries(entry).filter(([name, said]) =>
-  !KNOWN.has(name) && said !== null && said !== "" && typeof said !== "object").map(([name, said]) =>
-  `${spaced(name)}: ${said}`);
-const what = (entry) => called([entry.what === undefined || entry.what === null ? null : plain(entry.what),
-  ...more(entry)].filter(Boolean).join("; ") || "–", 160);
+const columnsOf = ({ columns }) => (Array.isArray(columns) ? calledAll(columns) : [called(columns)]);
 
-const distinct = (entries, name) =>
-  [["", "All"], ...[...new Set(entries.map((entry) => entry[name]).filter(Boolean))].sort().map((one) =>
-  [one, spaced(one)])];
+const row = (entry) => [moment(entry.at), called(entry.who || "–", 40),
+  [called(entry.table || "–", 60), entry.columns.length ? [": ", columnsOf(entry)] : "",
+    entry.note ? quiet("Note: ", called(entry.note, 160)) : null],
+  entry.asked.map(spaced).join(", ") || "–", spaced(entry.outcome || "–"), guarantee(entry.price)];
+
+const distinct = (entries, name) => [["", "All"],
+  ...[...new Set(entries.map((entry) => entry[name]).filter(Boolean))].sort().map((one) => [one, spaced(one)])];
+
+function filtersOf(entries, later) {
+  const fields = {
+    who: choice("Who", distinct(entries, "who"), { onChange: later }),
+    of: choice("Table", distinct(entries, "table"), { onChange: later }),
+    outcome: choice("Outcome", distinct(entries, "outcome"), { onChange: later }),
+    since: text("From", { type: "date", onInput: later }),
+    until: text("To", { type: "date", onInput: later }),
+    words: text("Contains", { onInput: later }),
+  };
+  const value = () => Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.value]));
+  return { nodes: Object.values(fields).map(({ node }) => node), value };
+}
+
+const exported = (format) =>
+  element("a", { class: "button", download: `trail.${format}`, href: path("owner", "trail", { format }) },
+  `Export all as ${format.toUpperCase()}`);
 
 export async function trail({ signal }) {
-  const { entries } = await get("/v1/owner/trail", { signal });
-  const newest = [...entries].sort((a, b) => seconds(b) - seconds(a));
+  const said = await get("/v1/owner/trail", { signal });
+  const entries = (said.trail ?? said.entries).map(read);
+  const newest = [...entries].sort((a, b) => time(b.at) - time(a.at));
   const place = element("div", { class: "entries" });
-  const files = element("p", { class: "actions" });
-  const later = settled(() => draw(true), 250);
-  const who = choice("Who", distinct(entries, "who"), { onChange: later });
-  const action = choice("Action", distinct(entries, "action"), { onChange: later });
-  const since = text("From", { type: "date", onInput: later });
-  const until = text("To", { type: "date", onInput: later });
-  const words = text("Contains", { onInput: later });
-  const chosen = () => ({ who: who.value, action: action.value, since: since.value, until: until.value,
-    words: words.value });
+  const filters = filtersOf(entries, settled(() => draw(true), 250));
 
   function draw(heard) {
-    const found = newest.filter((entry) => passes(entry, chosen()));
-    const rows = found.slice(0,
-      SHOWN).map((entry) => [moment(when(entry)), called(entry.who ?? "–", 40), spaced(entry.action ?? "–"),
-      what(entry), entry.outcome ? spaced(entry.outcome) : "–", entry.price ? guarantee(entry.price) : "–"]);
-    place.replaceChildren(table(`${counted(found.length, "entry", "entries")}, newest first`,
-      [["When"], ["Who"], ["Action"], ["What"], ["Outcome"], "Price"], rows,
-      { empty: "Nothing on the trail passes these filters." }),
+    const found = newest.filter((entry) => passes(entry, filters.value()));
+    const count = counted(found.length, "entry", "entries");
+    place.replaceChildren(
+      table(`${count}, newest first`, [["When"], ["Who"], ["What"], ["Model and mechanism"], ["Outcome"], "Price"],
+        found.slice(0, SHOWN).map(row), { empty: "Nothing on the trail passes these filters." }),
       ...(found.length > SHOWN ? [quiet(`The newest ${SHOWN} are shown; the export has all.`)] : []));
-    const asked = { who: who.value, action: action.value, since: since.value, until: until.value };
-    files.replaceChildren(...["csv",
-      "json"].map((format) => element("a",
-      { class: "button", download: `trail.${format}`, href: path("owner", "trail", { ...asked, format }) },
-      `Export as ${format.toUpperCase()}`)));
-    if (heard) say(counted(found.length, "entry", "entries"));
+    if (heard) say(count);
   }
   draw(false);
-  return { title: "Trail", body: [quiet("Nothing private is on it: no values, only who asked what, when, at which price."),
-    element("section", { "aria-label": "Filters" },
-      element("form", { class: "inline", on: { submit: (event) => event.preventDefault() } }, who.node, action.node,
-      since.node, until.node, words.node), files),
-    element("section", { "aria-label": "Entries" }, place)] };
+  const form = element("form", { class: "inline", on: { submit: (event) => event.preventDefault() } }, filters.nodes);
+  return { title: "Trail", body: [
+    quiet("Nothing private is on it: no values, only who asked what, when, at which price."),
+    element("section", { "aria-label": "Filters" }, form,
+      element("p", { class: "actions" }, exported("csv"), exported("json"))),
+    element("section", { "aria-label": "Entries" }, place),
+  ] };
 }

@@ -1,39 +1,44 @@
-/** An answer of the service, whatever its shape: a number, a chance, named numbers, or a table of them. */
+/** An answer of the service: the number or chance, how sure it is, and what it was charged. */
 import { called, element } from "../base/elements.js";
-import { facts, quiet, table } from "../base/blocks.js";
-import { guarantee, number, spaced, value } from "../base/words.js";
+import { facts, quiet } from "../base/blocks.js";
+import { guarantee, number, percent, value } from "../base/words.js";
 
-const plain = (said) => (typeof said === "number" || /^-?[\d.]+(e[-+]?\d+)?$/iu.test(String(said)) ? number(said, 6)
-  : null);
+const SHOWN = 20;
+const known = (x) => x !== null && x !== undefined;
 
-function parts(said) {
-  if (typeof said === "boolean") return [element("p", { class: "answer" }, said ? "true" : "false")];
-  if (Array.isArray(said)) return [element("p", { class: "answer" },
-    said.map((one) => plain(one) ?? JSON.stringify(one)).join(", "))];
-  if (said === null || typeof said !== "object") return [element("p", { class: "answer" },
-    plain(said) ?? String(said))];
-  const main = said.value ?? said.mean ?? said.probability;
-  const rest = Object.entries(said).filter(([, one]) => one !== main && one !== null);
-  const rows = rest.filter(([, one]) => Array.isArray(one));
-  return [main === undefined ? null : element("p", { class: "answer" }, plain(main) ?? JSON.stringify(main)),
-    facts(rest.filter(([, one]) => typeof one !== "object").map(([name, one]) =>
-      [spaced(name), plain(one) ?? called(one)])),
-    rows.length ? table("Parts of the answer", [["Part"], ["Values"]],
-      rows.map(([name, some]) =>
-      [spaced(name), some.slice(0, 40).map((one) => plain(one) ?? JSON.stringify(one)).join(", ")])) : null];
+function plain(said) {
+  if (typeof said === "boolean") return said ? "true" : "false";
+  if (Array.isArray(said)) return said.slice(0, SHOWN).map(plain).join(", ");
+  return typeof said === "number" ? number(said, 6) : String(said ?? "–");
 }
 
-const free = (price) => price === 0 || price === "0"
-  || (typeof price === "object" && value(price?.epsilon ?? 0) === 0 && value(price?.delta ?? 0) === 0);
+/** Of what an answer may have beside its number, what this one has. */
+function beside({ lower, upper, level, sd, each, undefined: lost }) {
+  return facts([
+    known(lower) && known(upper)
+      ? [known(level) ? `${percent(level)} interval` : "Interval", `${number(lower, 4)} to ${number(upper, 4)}`] : null,
+    known(sd) ? ["Standard deviation", number(sd)] : null,
+    each?.length > 1 ? ["At each draw", plain(each)] : null,
+    lost ? ["Without a number", `${percent(lost)} of θ`] : null]);
+}
+
+function parts(said) {
+  if (said === null || typeof said !== "object"
+    || Array.isArray(said)) return [element("p", { class: "answer" }, plain(said))];
+  const main = said.mean ?? said.value ?? said.each;
+  return [element("p", { class: "answer" }, said.kind === "probability" ? percent(main) : plain(main)), beside(said)];
+}
+
+const nothing = (price) => (typeof price === "object" && price !== null
+  ? value(price.epsilon ?? NaN) === 0 && value(price.delta ?? 0) === 0 : value(price) === 0);
+
+const receiptOf = (receipt) => (typeof receipt === "object" ? receipt.id ?? receipt.charge_id ?? "kept" : receipt);
 
 /** The answer with what it was an answer to, and what it was charged. */
 export function answered(query, said) {
-  return element("div", { class: "good" }, element("p", { class: "mono" }, called(query, 300)),
-    parts(said.answer).filter(Boolean),
-    said.words ? element("p", {}, [said.words].flat().join(" ")) : null,
-    quiet(free(said.price) ? "Free: it reads a release that is already paid for."
-      : `Charged: ${guarantee(said.price)}. One draw from the posterior: asked again, it comes out differently and is charged again.`),
-    said.receipt ? quiet("Receipt: ",
-      called(typeof said.receipt === "object" ? said.receipt.charge_id ?? said.receipt.id
-      ?? JSON.stringify(said.receipt) : said.receipt, 80)) : null);
+  const free = nothing(said.price);
+  return element("div", { class: "good" }, element("p", { class: "mono" }, called(query, 300)), parts(said.answer),
+    quiet(free ? "Free: it reads a release that is already paid for."
+      : `Charged: ${guarantee(said.price)}. It is one draw from the posterior: asked again, it differs and is charged again.`),
+    !free && known(said.receipt) ? quiet("Receipt: ", called(receiptOf(said.receipt), 80)) : null);
 }

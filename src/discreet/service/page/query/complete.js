@@ -3,17 +3,31 @@ import { element, freshId, visible } from "../base/elements.js";
 import { counted } from "../base/words.js";
 import { say } from "../base/announce.js";
 
-const WORD = /[\p{L}_][\p{L}\p{N}_.]*$/u;
+// A word, or what stands since a quote that was opened
+const WORD = /[\p{L}\p{N}_]+$/u;
+const QUOTED = /"[^"]*$/u;
+const PLAIN = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 const SHOWN = 12;
+
+/** A name as a query has it: in quotes where it is no plain word, a quote within it doubled. */
+const written = (name) => (PLAIN.test(name) || name.startsWith('"') ? name : `"${name.replaceAll('"', '""')}"`);
+const opened = (name) => (/[([]$/u.test(name) ? name : `${name}(`);
+const unquoted = (text) => text.replace(/^"/u, "").toLocaleLowerCase();
 
 /** What could be meant by the letters before the caret: beginnings first, then what contains them. */
 export function matches(word, { names, functions }) {
-  const all = [...names.map((name) => ({ text: name, kind: "name", insert: name })),
-    ...functions.map((name) => ({ text: `${name}(…)`, kind: "function", insert: `${name}(` }))];
-  const low = word.toLocaleLowerCase();
-  const starts = all.filter(({ insert }) => insert.toLocaleLowerCase().startsWith(low));
-  const contains = all.filter((one) => !starts.includes(one) && one.insert.toLocaleLowerCase().includes(low));
+  const all = [...names.map((name) => ({ text: name, kind: "name", insert: written(name) })),
+    ...functions.map((name) => ({ text: opened(name), kind: "function", insert: opened(name) }))];
+  const low = unquoted(word);
+  const starts = all.filter(({ text }) => unquoted(text).startsWith(low));
+  const contains = all.filter((one) => !starts.includes(one) && unquoted(one.text).includes(low));
   return [...starts, ...contains].slice(0, SHOWN);
+}
+
+/** What is being written before the caret. */
+export function unfinished(before) {
+  const inQuotes = (before.match(/"/gu)?.length ?? 0) % 2 === 1;
+  return ((inQuotes ? QUOTED : WORD).exec(before) ?? [""])[0];
 }
 
 const nameOf = (one) => (typeof one === "string" ? one : one.name);
@@ -31,7 +45,7 @@ export function queryField(label, { hint, onInput = () => {} } = {}) {
       required: true });
   const list = element("ul",
     { id: listId, class: "options", role: "listbox", "aria-label": "Names and functions", hidden: true });
-  const before = () => (WORD.exec(input.value.slice(0, input.selectionStart)) ?? [""])[0];
+  const before = () => unfinished(input.value.slice(0, input.selectionStart));
 
   function mark(next) {
     active = next;

@@ -14,21 +14,36 @@ import { questionFields } from "./question.js";
 import { remainder } from "./remains.js";
 
 function freePart(releases, signal) {
-  if (!releases.length) return section("Free, from a release",
+  const title = "Free, from a release";
+  if (!releases.length) return section(title,
     quiet("You have no release yet. ", link(to("plan"), "Plan one"), ", and ask it as often as you like."));
   const place = element("div", {});
-  const shown = (one) => `${moment(one.created)}, ${one.table}, ${spaced(one.model)}`;
   const draw = (id) => place.replaceChildren(freeBox(id, signal));
-  const pick = choice("Release", releases.map((one) => [one.id, shown(one)]), { onChange: draw });
+  const options = releases.map((one) => [one.id, `${moment(one.created)}, ${one.table}, ${spaced(one.model)}`]);
   draw(releases[0].id);
-  return section("Free, from a release", pick.node, place);
+  return section(title, choice("Release", options, { onChange: draw }).node, place);
 }
 
-function chargedPart({ tables, models, budgets }, wanted, signal) {
+/** Say the price of an answer, and what will remain; the key lasts as long as the question is open. */
+function charged(body, budgets, scopes) {
+  const key = freshKey();
+  return confirmed({
+    title: "Ask and charge?", label: "Ask and charge",
+    body: [
+      facts([["Query", called(body.query, 300)], ["Table", called(body.table)], ["Model", spaced(body.model)],
+        ["Price", element("span", { class: "price" }, guarantee({ epsilon: body.epsilon, delta: body.delta }))]]),
+      element("h3", {}, "What will remain"), remainder(budgets, scopes, body, body),
+      quiet("The answer is one draw from the posterior. A charge is never taken back."),
+    ],
+    act: () => request("POST", "/v1/queries", { body, key }),
+  });
+}
+
+function chargedPart({ tables, models }, wanted, signal) {
   const answers = element("div", { class: "answers" });
   const price = element("span", { class: "price" });
-  const known = settled(() => complete(), 250);
-  const question = questionFields({ tables, models, wanted: { table: wanted }, changed: known });
+  const question = questionFields({ tables, models, wanted: { table: wanted }, changed: settled(() => complete(), 250),
+    signal });
   const showPrice = () => { price.textContent = `Price: ${guarantee({ epsilon: epsilon.value, delta: delta.value })}`; };
   const epsilon = epsilonSlider({ value: 0.1, onChange: () => showPrice() });
   const delta = deltaSlider({ value: 0, onChange: () => showPrice() });
@@ -45,17 +60,11 @@ function chargedPart({ tables, models, budgets }, wanted, signal) {
   async function submit(event) {
     event.preventDefault();
     if (!field.value) return field.input.focus();
-    const [key, body] = [freshKey(),
-      { query: field.value, ...question.value, epsilon: epsilon.value, delta: delta.value }];
-    const said = await confirmed({ title: "Ask and charge?", label: "Ask and charge", body: [
-      facts([["Query", called(body.query, 300)], ["Table", called(body.table)], ["Model", spaced(body.model)],
-        ["Price", element("span", { class: "price" }, guarantee(body))]]),
-      element("h3", {}, "What will remain"), remainder(budgets, body, null),
-        quiet("The answer is one draw from the posterior. A charge is never taken back.")],
-    act: () => request("POST", "/v1/queries", { body, key }) });
+    const body = { query: field.value, ...question.value, epsilon: epsilon.value, delta: delta.value };
+    const { budgets } = await get("/v1/budgets", { signal });
+    const said = await charged(body, budgets, tables.find(({ name }) => name === body.table).scopes);
     if (!said) return null;
     answers.prepend(answered(body.query, said));
-    budgets = (await get("/v1/budgets", { signal })).budgets;
     return say("Answered");
   }
   showPrice();
@@ -70,12 +79,9 @@ function chargedPart({ tables, models, budgets }, wanted, signal) {
 }
 
 export async function ask({ query, signal }) {
-  const [{ releases }, { tables }, { models },
-    { budgets }] = await Promise.all(["/v1/releases", "/v1/tables", "/v1/models",
-    "/v1/budgets"].map((where) => get(where, { signal })));
-  const usable = releases.filter((one) => one.can?.query !== false);
+  const [{ releases }, { tables }, { models }] = await Promise.all(
+    ["/v1/releases", "/v1/tables", "/v1/models"].map((where) => get(where, { signal })));
   const offered = tables.filter((one) => one.models.length && one.columns.length);
-  return { title: "Ask", body: [freePart(usable, signal),
-    offered.length ? chargedPart({ tables: offered, models, budgets }, query.get("table"), signal)
-    : null].filter(Boolean) };
+  return { title: "Ask", body: [freePart(releases, signal),
+    offered.length ? chargedPart({ tables: offered, models }, query.get("table"), signal) : null].filter(Boolean) };
 }

@@ -8,14 +8,14 @@ import { budgetBar } from "../charts/bars.js";
 export const KINDS = { analyst: "Analysts", group: "Groups", table: "Tables" };
 
 /** What is left of a budget, in the service's words where it has some. */
-export const leftOf = (budget) => budget.left_words ?? (budget.left ? left(budget.left) : "–");
+export const leftOf = (budget) => (budget.left ? left(budget.left) : left(budget.left_words));
 
 /** One budget: its bar, what was given, what is left. */
 export const budgetBlock = (budget, ...more) => element("div", { class: "budget" },
   element("p", {}, element("strong", {}, called(budget.scope)), budget.closed ? " (closed)" : "",
     `: ${percent(budget.spent_fraction ?? 0)} spent`),
   budgetBar(budget.spent_fraction, shownScope(budget)),
-  facts([["Given", budget.words ?? guarantee(budget.budget)],
+  facts([["Given", guarantee(budget.words ?? budget.budget)],
     ["Left", budget.closed ? "closed: nothing can be charged" : leftOf(budget)],
     budget.owner && budget.owner !== budget.scope ? ["Whose", called(budget.owner)] : null]), more);
 

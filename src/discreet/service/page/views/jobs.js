@@ -14,16 +14,19 @@ const SAID = {
   awaiting_approval: "Waiting for a second person to approve it. Nothing is charged before.",
   running: "Being computed. It is charged already, and what it pays for is never lost.",
   done: "Released.",
-  refused: "Refused.",
+  refused: "It was refused. Nothing was charged.",
   rejected: "Rejected by the person who was asked. Nothing was charged.",
-  failed: "It failed.",
+  failed: "It failed. A charge, if one was made, is kept: ask again to get what it paid for.",
 };
 
 const kept = () => JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
-/** Remember a job for as long as this tab is open. */
-export const keepJob = (id) => sessionStorage.setItem(KEPT, JSON.stringify([...new Set([...kept(), id])]));
+const keep = (jobs) => sessionStorage.setItem(KEPT, JSON.stringify(jobs));
+const dropJob = (id) => keep(kept().filter((one) => one.id !== id));
+/** Remember what was asked, { id, table, … }, for as long as this tab is open and somebody is signed in. */
+export const keepJob = (asked) => keep([...kept().filter(({ id }) => id !== asked.id), asked]);
 export const forgetJobs = () => sessionStorage.removeItem(KEPT);
-const dropJob = (id) => sessionStorage.setItem(KEPT, JSON.stringify(kept().filter((one) => one !== id)));
+/** The state of a job, with what is remembered of the question. */
+const joined = (now) => ({ ...kept().find(({ id }) => id === now.id), ...now });
 
 /** One's own jobs that are not done. */
 export async function pendingJobs(signal) {
@@ -33,14 +36,14 @@ export async function pendingJobs(signal) {
   } catch (error) {
     if (!(error instanceof Problem) || ![404, 405].includes(error.status)) throw error;
   }
-  const asked = await Promise.allSettled(kept().map((id) => get(path("jobs", id), { signal })));
-  return asked.filter(({ status }) => status === "fulfilled").map(({ value }) => value).filter(({ status }) =>
-    !DONE.has(status));
+  const found = await Promise.allSettled(kept().map(({ id }) => get(path("jobs", id), { signal })));
+  const known = found.filter(({ status }) => status === "fulfilled").map(({ value }) => joined(value));
+  return known.filter(({ status }) => !DONE.has(status));
 }
 
 /** Ask until the job is done; `seen` gets every state. */
 export async function follow(id, seen, signal) {
-  for (let wait = 600; ; wait = Math.min(5000, wait * 1.3)) {
+  for (let wait = 500; ; wait = Math.min(5000, wait * 1.3)) {
     const now = await get(path("jobs", id), { signal });
     seen(now);
     if (DONE.has(now.status)) {
@@ -54,37 +57,45 @@ export async function follow(id, seen, signal) {
 const shareOf = (progress) => (typeof progress === "number" ? percent(progress) : progress?.words ?? String(progress));
 const idOf = (release) => (typeof release === "object" ? release.id : release);
 
+const asked = (now) => (now.table ? facts([["Table", called(now.table)], ["Columns", calledAll(now.columns ?? [])],
+  ["Model", spaced(now.model ?? "–")], ["Promised", guarantee({ epsilon: now.epsilon, delta: now.delta })]]) : "");
+
+/** Why a job gave no release: what a person said of it, or what the service did. */
+function why({ problem, status, reason }) {
+  const found = new Problem(problem?.status ?? 500, { ...problem, detail: reason ?? problem?.detail });
+  if (found.status !== 403) return found;
+  return Object.assign(found,
+    { message: SAID[status], next: problem.next ?? "Speak to whoever decided, or plan something smaller." });
+}
+
 export async function job({ query, signal }) {
   const id = query.get("id");
   const state = element("p", { class: "lead state" });
   const place = element("div", {});
-  const section = element("section", { "aria-label": "State of the release" }, state, place);
   let last = "";
-  const seen = (now) => {
+
+  const seen = (found) => {
+    const now = joined(found);
     const words = SAID[now.status] ?? spaced(now.status);
     state.textContent = now.progress ? `${words} ${shareOf(now.progress)}` : words;
     if (now.status !== last) say(words);
     last = now.status;
-    place.replaceChildren(...[now.table
-      ? facts([["Table", called(now.table)], now.columns ? ["Columns", calledAll(now.columns)] : null,
-      ["Model", spaced(now.model ?? "–")], ["Price", guarantee(now.price ?? now)]]) : null].filter(Boolean));
+    place.replaceChildren(asked(now));
   };
   const ended = (now) => {
     if (now.release) return go("release", { id: idOf(now.release) });
-    if (now.problem) {
-      place.append(told(new Problem(now.problem.status ?? 500, now.problem)));
-      warn(now.problem.title ?? state.textContent);
-    }
-    return place.append(element("p", { class: "actions" },
-      element("a", { class: "button", href: to("plan") }, "Plan another")));
+    const problem = why(now);
+    warn(problem.message);
+    return place.append(told(problem),
+      element("p", { class: "actions" }, element("a", { class: "button", href: to("plan") }, "Plan another")));
   };
-  const broke = (error) => {
-    if (error.name !== "AbortError") place.replaceChildren(told(error, { again: start }));
-  };
+  const broke = (error) => { if (!signal.aborted) place.replaceChildren(told(error, { again: start })); };
   function start() { follow(id, seen, signal).then(ended).catch(broke); }
+
   seen(await get(path("jobs", id), { signal }));
   start();
+  const where = link(to("releases"), "Releases");
   return { title: "A release under way",
-    body: [section, quiet("You may leave this page: what is under way is listed under ",
-    link(to("releases"), "Releases"), ".")] };
+    body: [element("section", { "aria-label": "State of the release" }, state, place),
+    quiet("You may leave this page: what is under way is listed under ", where, ".")] };
 }

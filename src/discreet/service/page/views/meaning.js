@@ -1,7 +1,7 @@
 /** What ε means here: odds in words, what a test can reach, and how many queries tell two tables apart. */
 import { element } from "../base/elements.js";
 import { quiet, section, table } from "../base/blocks.js";
-import { atMost, counted, number, percent, value, whole } from "../base/words.js";
+import { atMost, counted, number, percent, sentence, value, whole } from "../base/words.js";
 import { deltaSlider, epsilonSlider, settled, slider } from "../base/fields.js";
 import { get, path } from "../base/service.js";
 import { told } from "../base/problem.js";
@@ -23,7 +23,7 @@ function oddsTable(odds) {
     [["Before the release"], "After it, at most", ...(spoken ? [["In words"]] : [])], rows);
 }
 
-const paragraphs = (words) => [words ?? []].flat().map((one) => element("p", {}, one));
+const paragraphs = (words) => [words ?? []].flat().map((one) => element("p", {}, sentence(one)));
 
 /** A place that is filled again whenever the sliders rest. */
 function asked(sliders, load, signal) {

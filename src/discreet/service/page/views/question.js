@@ -2,24 +2,31 @@
 import { element } from "../base/elements.js";
 import { choice, several, slider, text } from "../base/fields.js";
 import { quiet } from "../base/blocks.js";
+import { get, path } from "../base/service.js";
+import { asProblem } from "../base/problem.js";
 import { spaced } from "../base/words.js";
 import { titled } from "./tables.js";
 
-const PLURAL = "Which columns, in this order";
+// What a column of a kind is usually asked with, for a start
+const USUAL = { binary: "beta_bernoulli", categories: "dirichlet_categorical", count: "gamma_poisson",
+  bounded: "normal_inverse_gamma" };
+
+// How finely records are written, which is no belief about them
+const NOT_PRIOR = new Set(["grid"]);
 
 /** A slider for a number of the prior; what is no number is written as JSON. */
 function priorField(name, given, onChange) {
   if (typeof given !== "number" || !Number.isFinite(given)) return jsonField(name, given, onChange);
   const log = given > 0;
   const reach = 10 * Math.max(1, Math.abs(given));
-  return slider(`Prior ${spaced(name)}`,
-    { value: given, least: log ? given / 50 : -reach, most: log ? given * 50 : reach, log, onChange,
-    allowed: (x) => (log && x <= 0 ? "It must be above 0." : "") });
+  return slider(`Prior ${spaced(name)}`, {
+    value: given, least: log ? given / 50 : -reach, most: log ? given * 50 : reach, log, onChange,
+    allowed: (x) => (log && x <= 0 ? "It must be above 0." : ""),
+  });
 }
 
 function jsonField(name, given, onChange) {
-  const field = text(`Prior ${spaced(name)}`,
-    { value: JSON.stringify(given), class: "code", hint: "A list or number, as JSON." });
+  const field = text(`Prior ${spaced(name)}`, { value: JSON.stringify(given), class: "code", hint: "As JSON." });
   let current = given;
   field.input.addEventListener("change", () => {
     try {
@@ -33,40 +40,69 @@ function jsonField(name, given, onChange) {
   return { node: field.node, get value() { return current; } };
 }
 
+/** The parameters of the prior that is used where none is given; what the model does not take is left out. */
+async function defaultPrior({ table, columns, model }, row, signal) {
+  const said = await get(path("models", model, "prior", { table, columns }), { signal });
+  const taken = new Set((row.parameters ?? []).map((one) => one.name ?? one));
+  return Object.entries(said).filter(([name]) => taken.has(name) && !NOT_PRIOR.has(name));
+}
+
+/** Sliders for the prior of what is asked: drawn anew with another question, and sent only where they were moved. */
+function priorFields(models, changed, signal) {
+  const node = element("div", {});
+  let fields = [];
+  let of = "";
+  async function draw(asked) {
+    const row = models.find(({ name }) => name === asked.model);
+    if (!row || JSON.stringify(asked) === of) return;
+    of = JSON.stringify(asked);
+    const mine = of;
+    fields = [];
+    try {
+      const given = await defaultPrior(asked, row, signal);
+      if (of !== mine) return;
+      fields = given.map(([name, start]) => [name, start, priorField(name, start, changed)]);
+      node.replaceChildren(...fields.map(([, , field]) => field.node),
+        ...(fields.length ? [] : [quiet("Nothing to choose.")]));
+    } catch (error) {
+      if (of === mine && !signal.aborted) node.replaceChildren(quiet(asProblem(error).detail
+        || asProblem(error).message));
+    }
+  }
+  const moved = () => fields.filter(([, start, field]) => JSON.stringify(field.value) !== JSON.stringify(start));
+  return { node, draw, get value() { return Object.fromEntries(moved().map(([name, , field]) =>
+    [name, field.value])); } };
+}
+
 /** Fields for a question about one of the tables; `changed` is called whenever it is another question. */
-export function questionFields({ tables, models, wanted = {}, changed }) {
+export function questionFields({ tables, models, wanted = {}, changed, signal }) {
   const start = tables.find(({ name }) => name === wanted.table) ?? tables[0];
   const place = element("div", {});
-  const priors = element("div", {});
+  const prior = priorFields(models, () => changed(), signal);
   const table = choice("Table", tables.map((one) => [one.name, titled(one)]),
-    { value: start.name, onChange: (name) => { draw(name); changed(); } });
+    { value: start.name, onChange: (name) => { draw(name); other(); } });
   let columns;
   let model;
-  let prior = [];
+  const asked = () => ({ table: table.value, columns: columns.value, model: model.value });
+  const other = () => { prior.draw(asked()); changed(); };
 
-  function drawPrior() {
-    const row = models.find(({ name }) => name === model.value);
-    prior = Object.entries(row?.prior ?? {}).map(([name, given]) => [name, priorField(name, given, changed)]);
-    priors.replaceChildren(...prior.map(([, field]) => field.node),
-      ...(prior.length ? [] : [quiet("This prior has no numbers to choose.")]));
-  }
   function draw(name) {
     const chosen = tables.find((one) => one.name === name);
     const offered = models.filter((one) => chosen.models.includes(one.name));
-    columns = several(PLURAL, chosen.columns.map((one) => [one.name, one.name]),
-      { chosen: chosen.columns.slice(0, 1).map((one) => one.name), onChange: changed });
+    const [first] = chosen.columns;
+    const usual = offered.find((one) => one.name === (wanted.model ?? USUAL[first.kind])) ?? offered[0];
+    columns = several("Columns", chosen.columns.map((one) => [one.name, one.name]),
+      { chosen: [first.name], onChange: other });
     model = choice("Model", offered.map((one) => [one.name, one.title ?? spaced(one.name)]),
-      { value: wanted.model, onChange: () => { drawPrior(); changed(); } });
+      { value: usual?.name, onChange: other });
     place.replaceChildren(columns.node, model.node);
-    drawPrior();
   }
   draw(start.name);
+  prior.draw(asked());
   return {
-    nodes: [table.node, place], prior: priors,
+    nodes: [table.node, place],
+    prior: prior.node,
     get mechanisms() { return models.find(({ name }) => name === model.value)?.mechanisms ?? []; },
-    get value() {
-      return { table: table.value, columns: columns.value, model: model.value,
-        prior: Object.fromEntries(prior.map(([name, field]) => [name, field.value])) };
-    },
+    get value() { return { ...asked(), prior: prior.value }; },
   };
 }

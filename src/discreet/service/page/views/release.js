@@ -20,12 +20,12 @@ function density({ name, x, y }) {
 
 function posterior(one) {
   const rows = (one.summary ?? []).map(({ name, mean, sd, lower, upper }) =>
-    [called(name), number(mean, 4), number(sd), `${number(lower, 4)} to ${number(upper, 4)}`]);
+    [called(name), number(mean, 4), number(sd),
+      lower === null || lower === undefined ? "–" : `${number(lower, 4)} to ${number(upper, 4)}`]);
   const shown = (one.densities ?? []).slice(0, MOST_DENSITIES);
   const more = (one.densities?.length ?? 0) - shown.length;
   return section("Posterior",
-    one.reading ? quiet(typeof one.reading === "string" ? one.reading : one.reading.words
-    ?? spaced(one.reading.name ?? "")) : null, cautions(one.cautions),
+    one.reading ? quiet(`Read as: ${spaced(one.reading)}.`) : null, cautions(one.cautions),
     table("Posterior means and 90 % intervals", [["Parameter"], "Mean", "Standard deviation", "90 % interval"], rows,
       { empty: "What was released are draws; the posterior behind them stays private." }),
     shown.map(density), more > 0 ? quiet(`${more} further densities are in the report.`) : null);

@@ -1,7 +1,7 @@
 /** Everything that was released, in time. */
 import { called, calledAll, element } from "../base/elements.js";
 import { link, quiet, section, table } from "../base/blocks.js";
-import { guarantee, moment, spaced } from "../base/words.js";
+import { guarantee, moment, spaced, time } from "../base/words.js";
 import { get } from "../base/service.js";
 import { to } from "../base/router.js";
 import { timeline } from "../charts/timeline.js";
@@ -13,7 +13,7 @@ const row = (one) => [link(to("release", { id: one.id }), moment(one.created)), 
 
 export async function releases({ signal, session }) {
   const [{ releases: all }, waiting] = await Promise.all([get("/v1/releases", { signal }), pendingJobs(signal)]);
-  const newest = [...all].sort((a, b) => (a.created < b.created ? 1 : -1));
+  const newest = [...all].sort((a, b) => time(b.created) - time(a.created));
   const owner = session.role === "owner";
   return { title: "Releases", body: [
     waiting.length ? section("Not yet released",

@@ -7,36 +7,32 @@ import { leftOf } from "./budgets.js";
 
 // (ε, δ) add up in these budgets; in the others only the service knows what remains
 const ADDS = new Set(["PureDP", "ApproxDP", undefined]);
+const known = (price) => typeof price === "object" && price?.epsilon !== null && price?.epsilon !== undefined;
 
 function after(budget, { epsilon, delta }) {
   if (!budget.left || !ADDS.has(budget.budget?.kind)) return null;
-  const remains = { epsilon: value(budget.left.epsilon) - value(epsilon),
-    delta: value(budget.left.delta ?? 0) - value(delta ?? 0) };
-  return { fits: remains.epsilon >= 0 && remains.delta >= 0,
-    left: { epsilon: Math.max(0, remains.epsilon), delta: Math.max(0, remains.delta) } };
+  const [e, d] = [value(budget.left.epsilon) - value(epsilon), value(budget.left.delta ?? 0) - value(delta ?? 0)];
+  return { fits: e >= 0 && d >= 0, left: { epsilon: Math.max(0, e), delta: Math.max(0, d) } };
 }
 
-const touched = (budgets, row) =>
-  (row?.scopes?.length ? budgets.filter(({ scope }) => row.scopes.includes(scope)) : budgets);
+function words(budget, price, exact) {
+  if (budget.closed) return "closed, it would be refused";
+  const then = after(budget, price);
+  if (then === null) return `now ${leftOf(budget)}; what remains is told afterwards`;
+  if (!then.fits) return `it does not fit, there is left ${left(budget.left)}`;
+  return `${exact ? "" : "about "}${left(then.left)}`;
+}
 
-function line(budget, price) {
-  const said = after(budget, price);
+function line(budget, price, exact) {
   const given = value(budget.budget?.epsilon);
-  const words = budget.closed ? "is closed: it would be refused" : said === null
-    ? `now ${leftOf(budget)}; what remains is told afterwards`
-    : said.fits ? left(said.left) : `it does not fit; there is left ${left(budget.left)}`;
-  return element("li", {}, called(budget.scope, 60), ": ", words,
+  return element("li", {}, called(budget.scope, 60), ": ", words(budget, price, exact),
     budgetBar(budget.spent_fraction, `Budget ${budget.scope}`, given > 0 ? value(price.epsilon) / given : 0));
 }
 
-/** A list of the budgets with what would be left; the service's own words where the plan has them. */
-export function remainder(budgets, request, row) {
-  if (row?.remaining?.length) return element("ul", {},
-    row.remaining.map((one) =>
-    element("li", {}, called(one.scope, 60), ": ", one.fits === false ? "it does not fit; " : "",
-    one.left_words ?? left(one.left))));
-  const price = typeof row?.price === "object" && row.price?.epsilon !== undefined ? row.price : request;
-  const some = touched(budgets, row);
-  return some.length ? element("ul", { class: "remains" }, some.map((budget) => line(budget, price)))
-    : quiet("You have no budget that could be charged.");
+/** A list of the budgets in `scopes` with what would be left. A price of another kind than (ε, δ) is at most what was asked. */
+export function remainder(budgets, scopes, asked, price) {
+  const touched = scopes?.length ? budgets.filter(({ scope }) => scopes.includes(scope)) : budgets;
+  if (!touched.length) return quiet("You have no budget that could be charged. Ask the owner for one.");
+  const exact = known(price);
+  return element("ul", { class: "remains" }, touched.map((budget) => line(budget, exact ? price : asked, exact)));
 }

@@ -7,14 +7,23 @@ import { get, path } from "../base/service.js";
 import { to } from "../base/router.js";
 import { say } from "../base/announce.js";
 
+const LEVELS = 12;
+
 export const titled = ({ label, name }) => label || name;
 
 /** What a column may hold, as it was declared. */
 export function range({ lower, upper, levels }) {
-  if (levels?.length) return names(levels.slice(0, 12)).concat(levels.length > 12 ? [` and ${levels.length - 12} more`]
-    : []);
+  const more = (levels?.length ?? 0) - LEVELS;
+  if (levels?.length) return [names(levels.slice(0, LEVELS)), more > 0 ? ` and ${more} more` : ""];
   if (lower === null || lower === undefined) return "–";
   return `${number(lower, 6)} to ${number(upper, 6)}`;
+}
+
+/** What becomes of values that are unknown, or out of range. */
+function notes({ unknown, clips }) {
+  if (unknown !== null && unknown !== undefined && unknown !== false) return ["unknown counts as ",
+    called(unknown, 40)];
+  return clips ? "clipped to this range" : "–";
 }
 
 const protects = ({ unit, rows_per_unit: rows }) => (unit
@@ -65,7 +74,7 @@ function dummyRows(name, signal) {
 export async function table({ query, signal }) {
   const one = await find(query.get("name"), signal);
   const columns = one.columns.map((column) => [called(column.name), spaced(column.kind), range(column),
-    [column.unknown ? "unknowns kept" : "", column.clips ? "clipped" : ""].filter(Boolean).join(", ") || "–"]);
+    notes(column)]);
   return {
     title: called(titled(one)),
     body: [
