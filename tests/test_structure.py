@@ -214,7 +214,7 @@ def test_tests_stand_where_the_code_stands():
     tests = Path(__file__).parent
     folders = {p.parent.relative_to(tests) for p in tests.rglob("test_*.py")} - {Path()}
     strangers = {p for p in folders if p.parts[0] not in ACROSS and not (SRC / p).is_dir()}
-    assert strangers == {Path("report/browser")}  # the report's page, in a real browser
+    assert strangers == {Path("report/browser"), Path("service/browser")}  # pages in a real browser
 
 
 # Where modules are named by strings: the catalogue, public names, numba's kernels, optional extras.

@@ -48,6 +48,10 @@ whenSignedOut((problem) => {
   enter(null);
 });
 window.addEventListener("hashchange", render);
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address names the view, and not a place in it
+  document.getElementById("main").focus();
+});
 
 try {
   enter(await get("/v1/session"));

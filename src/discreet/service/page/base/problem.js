@@ -19,8 +19,8 @@ const PLAIN = {
   429: ["Too many questions in too short a time.", "Wait a little and try again."],
   500: ["Something went wrong in the service.",
     "Try again. A release that is asked for again is paid once. If it stays, tell the owner the time."],
-  503: ["The service cannot reach its records now, so it releases nothing.",
-    "Try again in a minute. Nothing was released."],
+  503: ["The service cannot do that now.",
+    "Try again in a minute. A release that is asked for again is paid once."],
 };
 
 export class Problem extends Error {

@@ -25,6 +25,7 @@ export const go = (name, query) => {
 
 function shown(main, title, children, focus) {
   const heading = element("h1", { tabindex: -1 }, [title].flat());
+  main.dataset.view = here().name;
   main.replaceChildren(heading, ...children);
   document.title = `${heading.textContent.slice(0, 80)} · discreet`;
   if (!focus) return;
@@ -43,7 +44,7 @@ export async function show(view, context, focus = true) {
   const slow = setTimeout(() => say("Loading"), 600);
   try {
     const { title, body } = await view({ ...context, signal });
-    if (!signal.aborted) shown(main, title, [body].flat(), focus);
+    if (!signal.aborted) shown(main, title, [body].flat(Infinity).filter(Boolean), focus);
   } catch (error) {
     if (signal.aborted) return;
     shown(main, "That did not work", [told(error, { again: () => show(view, context) })], focus);

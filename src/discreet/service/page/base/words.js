@@ -35,6 +35,9 @@ function roundedBy(x, digits, round) {
   return Number((round(x / unit) * unit).toPrecision(digits));
 }
 
+/** The number, rounded down to so many digits: what may be asked where so much is left. */
+export const downward = (x, digits = 6) => roundedBy(value(x), digits, Math.floor);
+
 /** A number to so many digits, nearest. */
 export const number = (x, digits = 3) => written(Number(value(x).toPrecision(digits)));
 /** What is spent: never shown smaller than it is. */

@@ -2,7 +2,7 @@
 import { called, calledAll, element } from "../base/elements.js";
 import { button, cautions, facts, quiet, section } from "../base/blocks.js";
 import { choice, deltaSlider, epsilonSlider, settled, text } from "../base/fields.js";
-import { guarantee, left, number, spaced, value } from "../base/words.js";
+import { downward, guarantee, left, number, spaced, value } from "../base/words.js";
 import { ask, freshKey, get, post } from "../base/service.js";
 import { confirmed } from "../base/dialog.js";
 import { told } from "../base/problem.js";
@@ -91,7 +91,7 @@ function workbench(tables, models, wanted, signal) {
   let asking = new AbortController();
   signal.addEventListener("abort", () => asking.abort(), { once: true });
 
-  const use = (fits) => { epsilon.set(value(fits.epsilon)); delta.set(value(fits.delta ?? 0)); };
+  const use = (fits) => { epsilon.set(downward(fits.epsilon)); delta.set(downward(fits.delta ?? 0)); };
 
   function drawMechanisms() {
     const offered = question.mechanisms;
@@ -106,7 +106,7 @@ function workbench(tables, models, wanted, signal) {
     asking = new AbortController();
     const stop = asking.signal;
     const asked = { ...question.value, epsilon: epsilon.value, delta: delta.value };
-    if (!asked.columns.length) return result.replaceChildren(quiet("Choose a column."));
+    if (question.empty) return result.replaceChildren(quiet("Choose a column."));
     result.setAttribute("aria-busy", "true");
     try {
       const [said, { budgets }] = await Promise.all([

@@ -4,7 +4,7 @@ import { choice, several, slider, text } from "../base/fields.js";
 import { quiet } from "../base/blocks.js";
 import { get, path } from "../base/service.js";
 import { asProblem } from "../base/problem.js";
-import { spaced } from "../base/words.js";
+import { sentence, spaced } from "../base/words.js";
 import { titled } from "./tables.js";
 
 // What a column of a kind is usually asked with, for a start
@@ -41,36 +41,47 @@ function jsonField(name, given, onChange) {
 }
 
 /** The parameters of the prior that is used where none is given; what the model does not take is left out. */
-async function defaultPrior({ table, columns, model }, row, signal) {
+async function ofFamily({ table, columns, model }, row, signal) {
   const said = await get(path("models", model, "prior", { table, columns }), { signal });
-  const taken = new Set((row.parameters ?? []).map((one) => one.name ?? one));
+  const taken = new Set(row.parameters.map(({ name }) => name));
   return Object.entries(said).filter(([name]) => taken.has(name) && !NOT_PRIOR.has(name));
 }
 
-/** Sliders for the prior of what is asked: drawn anew with another question, and sent only where they were moved. */
+/** Models that name their columns themselves: what is predicted first, then the rest, as a start to change. */
+function ofColumns({ columns: [first, ...rest], model }, row) {
+  const whole = model === "mixture" ? [first, ...rest] : rest;
+  const named = { label: first, target: first, chain: first, step: rest[0], graph: rest.map((other) => [first, other]),
+    features: model === "hidden_markov" ? rest.slice(1) : whole };
+  return Object.entries(row.prior).filter(([name]) => name !== "loss").map(([name, example]) =>
+    [name, named[name] ?? example]);
+}
+
+const isFamily = (row) => row.kind === "family";
+
+/** Fields for the prior of what is asked: drawn anew with another question. Of a family only what was moved is sent. */
 function priorFields(models, changed, signal) {
   const node = element("div", {});
   let fields = [];
   let of = "";
+  let family = true;
   async function draw(asked) {
     const row = models.find(({ name }) => name === asked.model);
-    if (!row || JSON.stringify(asked) === of) return;
-    of = JSON.stringify(asked);
-    const mine = of;
-    fields = [];
+    const mine = JSON.stringify(asked);
+    if (!row || mine === of) return;
+    [of, fields, family] = [mine, [], isFamily(row)];
     try {
-      const given = await defaultPrior(asked, row, signal);
+      const given = family ? await ofFamily(asked, row, signal) : ofColumns(asked, row);
       if (of !== mine) return;
-      fields = given.map(([name, start]) => [name, start, priorField(name, start, changed)]);
-      node.replaceChildren(...fields.map(([, , field]) => field.node),
+      fields = given.map(([name, start]) => ({ name, start, field: priorField(name, start, changed) }));
+      node.replaceChildren(...fields.map(({ field }) => field.node),
         ...(fields.length ? [] : [quiet("Nothing to choose.")]));
     } catch (error) {
-      if (of === mine && !signal.aborted) node.replaceChildren(quiet(asProblem(error).detail
-        || asProblem(error).message));
+      const problem = asProblem(error);
+      if (of === mine && !signal.aborted) node.replaceChildren(quiet(sentence(problem.detail || problem.message)));
     }
   }
-  const moved = () => fields.filter(([, start, field]) => JSON.stringify(field.value) !== JSON.stringify(start));
-  return { node, draw, get value() { return Object.fromEntries(moved().map(([name, , field]) =>
+  const sent = ({ start, field }) => !family || JSON.stringify(field.value) !== JSON.stringify(start);
+  return { node, draw, get value() { return Object.fromEntries(fields.filter(sent).map(({ name, field }) =>
     [name, field.value])); } };
 }
 
@@ -103,6 +114,11 @@ export function questionFields({ tables, models, wanted = {}, changed, signal })
     nodes: [table.node, place],
     prior: prior.node,
     get mechanisms() { return models.find(({ name }) => name === model.value)?.mechanisms ?? []; },
-    get value() { return { ...asked(), prior: prior.value }; },
+    /** What is chosen; a model that names its columns itself has them in its prior. */
+    get value() {
+      const row = models.find(({ name }) => name === model.value);
+      return { ...asked(), columns: row && !isFamily(row) ? [] : columns.value, prior: prior.value };
+    },
+    get empty() { return !columns.value.length; },
   };
 }
