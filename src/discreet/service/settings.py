@@ -18,6 +18,7 @@ DEFAULT = """# Settings of `discreet serve`; what is left out has its default.
 # wait = 0.5              # seconds after which an answer leaves, however early it was ready; then twice that
 # approve_above = 1.0     # ε above which a second person approves
 # timeout = 60            # seconds that a plan or a reading may take
+# longest = 3600          # seconds that a release may take
 # rate = 50               # requests a second of one person, in each worker process
 # burst = 200
 # body = 65536            # bytes of a request
@@ -55,6 +56,7 @@ class Settings:
     wait: float = 0.5
     approve_above: float | None = None
     timeout: float = 60
+    longest: float = 3600
     rate: float = 50
     burst: int = 200
     body: int = 65536
@@ -63,7 +65,7 @@ class Settings:
     openid: OpenId | None = None
 
     def __post_init__(self) -> None:
-        for name in ("timeout", "rate", "burst", "body", "processes", "session_hours"):
+        for name in ("timeout", "longest", "rate", "burst", "body", "processes", "session_hours"):
             if not 0 < getattr(self, name) < 1e9:
                 raise ValueError(f"{name} must be above 0, got {getattr(self, name)!r}; see {FILE}")
         if not 0 <= self.wait <= 60:

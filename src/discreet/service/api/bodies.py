@@ -62,6 +62,25 @@ class AskRelease(Ask):
     note: Annotated[str, Field(max_length=1000)] = ""
 
 
+class AskQuery(BaseModel):
+    """A query on θ: of a release that was paid for, or of a table, answered by one fresh draw."""
+
+    model_config = _examples(
+        {"query": "p > 0.2", "release": "0123456789abcdef0123456789abcdef"}, {"query": "p / (1 - p)", **ASKED}
+    )
+    query: Annotated[str, Field(min_length=1, max_length=2000)]
+    release: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
+    table: Name | None = None
+    columns: Annotated[list[Name], Field(max_length=50)] = []
+    model: Name | None = None
+    prior: Annotated[dict[str, JsonValue], Field(max_length=50)] = {}
+    epsilon: Epsilon | None = None
+    delta: Delta = Decimal(0)
+    options: Annotated[dict[str, JsonValue], Field(max_length=20)] = {}
+    mechanism: Name | None = None
+    note: Annotated[str, Field(max_length=1000)] = ""
+
+
 class NewTable(BaseModel):
     """A private table: where it lives and all that is public of it."""
 
@@ -112,6 +131,19 @@ class NewBudget(BaseModel):
     epsilon: Epsilon
     delta: Delta = Decimal(0)
     relation: Relation = "substitute"
+
+
+class BudgetChange(BaseModel):
+    """What becomes of a budget, and why; lowered and raised to these amounts."""
+
+    model_config = _examples(
+        {"action": "close", "reason": "the study ended"},
+        {"action": "raise", "epsilon": 2, "delta": 1e-6, "reason": "a second year was granted"},
+    )
+    action: Literal["close", "reopen", "lower", "raise"]
+    reason: Annotated[str, Field(min_length=1, max_length=1000)]
+    epsilon: Epsilon | None = None
+    delta: Delta = Decimal(0)
 
 
 class Decision(BaseModel):

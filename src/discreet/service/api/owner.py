@@ -11,10 +11,10 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from discreet.service import owning
-from discreet.service.api.bodies import Decision, NewBudget, NewPerson, NewTable, NewToken
+from discreet.service.api.bodies import BudgetChange, Decision, NewBudget, NewPerson, NewTable, NewToken
 from discreet.service.api.budgets import shown
 from discreet.service.api.door import Here, Owner
-from discreet.service.api.problems import Refused
+from discreet.service.api.problems import NOTHING, Refused
 from discreet.service.api.public import sent
 from discreet.service.budgets import BudgetName
 from discreet.service.compute import owned
@@ -109,6 +109,18 @@ async def add_budget(given: NewBudget, who: Owner, at: Here) -> Response:
     found = sent(await at.compute(owned.open_budget, name, str(given.epsilon), str(given.delta)), 201)
     at.forget()
     return found
+
+
+@routes.patch("/budgets/{scope}", summary="Close, reopen, lower or raise a budget, with a reason")
+async def change_budget(
+    scope: Annotated[str, Path(max_length=200)], given: BudgetChange, who: Owner, at: Here
+) -> Response:
+    name = BudgetName.of(scope)
+    if name is None:
+        raise Refused(NOTHING)
+    amount = None if given.epsilon is None else (str(given.epsilon), str(given.delta))
+    reason = f"{given.reason} ({who.name})"
+    return sent(await at.compute(owned.change_budget, name, given.action, amount, reason))
 
 
 # ── approvals ───────────────────────────────────────────────────────────────────────────────────────

@@ -58,7 +58,7 @@ def response(refusal: Problem) -> Response:
     return Response(body, refusal.status, headers, PROBLEM)
 
 
-def refusal_of(error: Exception) -> Problem:  # noqa: C901 - one line a kind
+def refusal_of(error: BaseException) -> Problem:  # noqa: C901 - one line a kind
     """Say what an error means for whoever asked."""
     match error:
         case Refused():

@@ -113,3 +113,15 @@ async def meaning(
     del who
     said = (str(epsilon), str(delta))
     return sent(await at.once(("meaning", *said), meant.meaning, *said))
+
+
+@routes.get("/distinguishability", summary="What many answers tell of two data sets, against their distance")
+async def distinguishability(
+    who: Asking,
+    at: Here,
+    lipschitz: Annotated[float, Query(gt=0, le=1e6, allow_inf_nan=False)],
+    probability: Annotated[float, Query(gt=0, lt=1, allow_inf_nan=False)] = 0.05,
+) -> Response:
+    del who
+    said = (lipschitz, probability)
+    return sent(await at.once(("told", *map(str, said)), meant.distinguishability, *said))

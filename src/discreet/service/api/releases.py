@@ -12,18 +12,25 @@ from starlette.responses import Response
 
 from discreet.service.api.bodies import Ask, AskPlan, AskRelease
 from discreet.service.api.door import Asking, Here
-from discreet.service.api.problems import NOTHING, PROBLEM, Refused
+from discreet.service.api.problems import NOTHING, PROBLEM, Refused, refusal_of
 from discreet.service.api.public import sent, table_of
 from discreet.service.api.running import Worker
 from discreet.service.api.schedule import next_tick, until
 from discreet.service.budgets import charged
-from discreet.service.compute import plans, reading, releasing
+from discreet.service.compute import asking, plans, reading, releasing
 from discreet.service.compute.orders import Inquiry, Order, Problem, Reply
+from discreet.service.compute.pool import ComputeLostError
 from discreet.service.compute.refusals import MISSING_BUDGET
 from discreet.service.state import jobs
 from discreet.service.state.people import Person, Unknown
 
 routes = APIRouter(prefix="/v1", tags=["plans and releases"])
+OTHER = Problem(
+    409,
+    "Another request",
+    "this Idempotency-Key was used for another request",
+    "choose another Idempotency-Key",
+)
 Id = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 Key = Annotated[
     str,
@@ -80,7 +87,12 @@ async def release(given: AskRelease, key: Key, who: Asking, at: Here) -> Respons
     """Charge, compute, answer: at once if it is ready when its time comes, else as a job."""
     arrived = time.time()
     order = await order_of(at, given, who, key)
-    asked = given.model_dump(mode="json")
+    found = await paid(at, order, given.model_dump(mode="json"), arrived)
+    return found if isinstance(found, Response) else sent(_as_release(found), 201)
+
+
+async def paid(at: Worker, order: Order, asked: dict[str, Any], arrived: float) -> Reply | Problem | Response:
+    """Have an order paid for and computed: its bytes, a refusal, or the answer that it must wait."""
     try:
         waiting = await asyncio.to_thread(jobs.find, at.state, order.id)
     except Unknown:
@@ -88,23 +100,19 @@ async def release(given: AskRelease, key: Key, who: Asking, at: Here) -> Respons
             return await _to_approve(at, order, asked)
         return await _released(at, order, asked, arrived)
     if waiting.request != asked:
-        raise Refused(
-            Problem(
-                409,
-                "Another request",
-                "this Idempotency-Key was used for another request",
-                "choose another Idempotency-Key",
-            )
-        )
+        raise Refused(OTHER)
+    if waiting.status == jobs.FAILED and await asyncio.to_thread(jobs.again, at.state, order.id):
+        follow(at, order.id, time.time(), started(at, order))
+        waiting = await asyncio.to_thread(jobs.find, at.state, order.id)
     return await _told(at, waiting)
 
 
 def _dear(at: Worker, order: Order) -> bool:
     most = at.settings.approve_above
-    return most is not None and float(order.question.epsilon) > most
+    return most is not None and float(order.inquiry.epsilon) > most
 
 
-async def _to_approve(at: Worker, order: Order, asked: dict[str, Any]) -> Response:
+async def _to_approve(at: Worker, order: Order, asked: dict[str, Any]) -> Reply | Problem | Response:
     """Let what fits wait for a second person; nothing is charged before."""
     found = await at.compute(releasing.fits, order)
     if isinstance(found, Problem):
@@ -114,7 +122,9 @@ async def _to_approve(at: Worker, order: Order, asked: dict[str, Any]) -> Respon
     return await _told(at, waiting)
 
 
-async def _released(at: Worker, order: Order, asked: dict[str, Any], arrived: float) -> Response:
+async def _released(
+    at: Worker, order: Order, asked: dict[str, Any], arrived: float
+) -> Reply | Problem | Response:
     task = started(at, order)
     leaves = arrived + at.settings.wait
     done, _ = await asyncio.wait(
@@ -128,19 +138,17 @@ async def _released(at: Worker, order: Order, asked: dict[str, Any], arrived: fl
         follow(at, order.id, waiting.created, task)
         return await _told(at, waiting)
     found = task.result()
-    if isinstance(
-        found, Reply
-    ):  # what was computed leaves when its time has come, however early it was ready
+    if isinstance(found, Reply) or found.status >= 500:  # what came after the charge leaves at its time
         await until(leaves)
     at.numbers.releases.labels("released" if isinstance(found, Reply) else "refused").inc()
-    return sent(_as_release(found), 201)
+    return found
 
 
 def started(at: Worker, order: Order) -> asyncio.Task[Reply | Problem]:
     """Begin to work on an order, or join who does in this process."""
     task = at.tasks.get(order.id)
     if task is None:
-        task = asyncio.get_running_loop().create_task(at.pool.run(releasing.release, order))
+        task = asyncio.get_running_loop().create_task(at.worked(order))
         at.tasks[order.id] = task
         task.add_done_callback(lambda _: at.tasks.pop(order.id, None))
     return task
@@ -155,9 +163,10 @@ def follow(at: Worker, job: str, created: float, task: asyncio.Task[Reply | Prob
             if not task.done():
                 await asyncio.to_thread(jobs.renew, at.state, job)
         visible = next_tick(created, time.time(), at.settings.wait)
-        if task.cancelled() or task.exception() is not None:
-            return  # its lease runs out, and another worker takes it over
-        found = task.result()
+        failure = None if task.cancelled() else task.exception()
+        if task.cancelled() or isinstance(failure, ComputeLostError):
+            return  # its lease runs out, and a worker takes it over
+        found = task.result() if failure is None else refusal_of(failure)
         status = (
             jobs.DONE if isinstance(found, Reply) else jobs.REFUSED if found.status < 500 else jobs.FAILED
         )
@@ -174,11 +183,11 @@ def _as_release(found: Reply | Problem) -> Reply | Problem:
     return Reply(said.encode()[:-1] + b', "record": ' + found.body + b"}")
 
 
-async def _told(at: Worker, waiting: jobs.Waiting) -> Response:
+async def _told(at: Worker, waiting: jobs.Waiting) -> Reply | Problem | Response:
     """Answer with where a job stands: done with the bytes of its release, refused with its problem."""
     status = waiting.status_at(time.time())
     if status == jobs.DONE:
-        return sent(_as_release(await body_of(at, waiting.id)), 201)
+        return await body_of(at, waiting.id)
     if status in {jobs.REFUSED, jobs.FAILED} and waiting.problem is not None:
         said = json.dumps(waiting.problem)
         return Response(said, waiting.problem["status"], media_type=PROBLEM)
@@ -289,6 +298,15 @@ async def record(release: Id, who: Asking, at: Here) -> Response:
 async def certificate(release: Id, who: Asking, at: Here) -> Response:
     found = sent(await at.once(("certificate", release), reading.certificate, await own(at, release, who)))
     found.headers["Content-Disposition"] = f'attachment; filename="certificate-{release}.json"'
+    return found
+
+
+@routes.get("/releases/{release}/synthetic", summary="Rows that the posterior expects, as CSV")
+async def synthetic(
+    release: Id, who: Asking, at: Here, rows: Annotated[int, Query(ge=1, le=100_000)] = 1000
+) -> Response:
+    found = sent(await at.compute(asking.synthetic, await own(at, release, who), rows))
+    found.headers["Content-Disposition"] = f'attachment; filename="synthetic-{release}.csv"'
     return found
 
 

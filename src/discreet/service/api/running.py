@@ -12,9 +12,9 @@ from typing import Generic, TypeVar, final
 
 from discreet.ledger import Ledger
 from discreet.service.api.guards import Numbers, Rates
-from discreet.service.compute import desk
+from discreet.service.compute import desk, releasing
 from discreet.service.compute.desk import Kept
-from discreet.service.compute.orders import Problem, Reply
+from discreet.service.compute.orders import Order, Problem, Reply
 from discreet.service.compute.pool import ComputeLostError, Pool
 from discreet.service.settings import Settings
 from discreet.service.state.people import Person
@@ -128,6 +128,14 @@ class Worker:
     async def compute(self, work: Callable[..., Reply | Problem], *given: object) -> Reply | Problem:
         try:
             return await self.pool.run(work, *given, timeout=self.settings.timeout)
+        except ComputeLostError:
+            self.numbers.lost.inc()
+            raise
+
+    async def worked(self, order: Order) -> Reply | Problem:
+        """Release an order; a computation that lasts longer than any may is ended."""
+        try:
+            return await self.pool.run(releasing.release, order, timeout=self.settings.longest)
         except ComputeLostError:
             self.numbers.lost.inc()
             raise

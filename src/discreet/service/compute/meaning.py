@@ -7,13 +7,30 @@ from fractions import Fraction
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import ApproxDP, PureDP
 from discreet.privacy.trade_off import known_points
+from discreet.privacy.under_metric.distinguishing import told_by_frequencies
 from discreet.privacy.words import in_words, loss_bound, sure_after
 from discreet.service.compute.orders import Problem, Reply
 from discreet.service.compute.plans import to_json
 from discreet.service.compute.reading import profile, trade_off
 from discreet.service.compute.refusals import before_charge
 
+DRAWS = tuple(sorted({round(10 ** (i / 8)) for i in range(33)}))
 PRIORS = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+def distinguishability(lipschitz: float, failure: float) -> Reply | Problem:
+    """Say from which distance on two data sets can be told apart by so many answers, each a fresh draw."""
+
+    def said() -> Reply:
+        distances = [told_by_frequencies(lipschitz, draws, failure) for draws in DRAWS]
+        words = [
+            f"after {draws} answers somebody who compares frequencies can tell data sets at distance "
+            f"{far:.4g} or more apart, except with probability {failure:g}"
+            for draws, far in list(zip(DRAWS, distances, strict=True))[::6]
+        ]
+        return Reply(to_json({"queries": list(DRAWS), "distance": distances, "words": words}))
+
+    return before_charge(said)
 
 
 def meaning(epsilon: str, delta: str) -> Reply | Problem:

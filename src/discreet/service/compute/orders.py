@@ -32,7 +32,7 @@ class Order:
     """A question that will be paid for: by whom, from which budgets, under which id."""
 
     id: str
-    question: Inquiry
+    inquiry: Inquiry
     person: str
     scopes: tuple[str, ...]
     note: str = ""

@@ -33,8 +33,33 @@ def promised(epsilon: str, delta: str) -> str:
 
 def add_budget(settings: Settings, name: BudgetName, words: str) -> None:
     """Open a budget in the ledger, which is started with the first one."""
-    with Ledger.open(settings.ledger, budget=promise(words, name.relation), scope=name.scope):
-        pass
+    with Ledger.open(settings.ledger, budget=promise(words, name.relation), scope=name.scope) as ledger:
+        if name.kind == "table" and name.owner not in ledger.required():
+            ledger.require(name.owner, name.scope)  # of whoever opens this ledger by other ways, too
+
+
+def change(settings: Settings, name: BudgetName, action: str, words: str | None, reason: str) -> None:
+    """Close, reopen, lower or raise a budget."""
+    with Ledger.open(settings.ledger) as ledger:
+        if action in {"close", "reopen"}:
+            (ledger.close_scope if action == "close" else ledger.reopen_scope)(name.scope, reason)
+            return
+        if words is None:
+            raise ValueError(f"to {action} a budget say its new ε and δ")
+        (ledger.lower_scope if action == "lower" else ledger.raise_scope)(
+            name.scope, promise(words, name.relation), reason
+        )
+
+
+def change_budget(
+    name: BudgetName, action: str, amount: tuple[str, str] | None, reason: str
+) -> Reply | Problem:
+    def done() -> Reply | Problem:
+        words = None if amount is None else promised(*amount)
+        change(desk().settings, name, action, words, reason)
+        return money.budgets([(name.scope, name.kind, name.owner)])
+
+    return before_charge(done)
 
 
 def open_budget(name: BudgetName, epsilon: str, delta: str) -> Reply | Problem:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.cli.printed.errors import ours
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, ScopeRefusedError
 from discreet.line.after_charge import ChargeKept
 from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.arithmetic.curves import downward
@@ -47,6 +47,8 @@ def of_the_line(error: Exception) -> Problem:
         return Problem(
             503, "The table cannot be read", "nothing was charged", "tell the owner of the service"
         )
+    if isinstance(error, ScopeRefusedError):
+        return Problem(402, "The budget is closed", str(error), "ask the owner of the service")
     if isinstance(error, Overspent):
         return Problem(402, "Does not fit the budget", str(error))
     return Problem(

@@ -64,7 +64,7 @@ def release(order: Order) -> Reply | Problem:
     at, found = desk(), []
 
     def prepare() -> Reply:
-        found.append(prepared(at, order.question))
+        found.append(prepared(at, order.inquiry))
         _ = at.ledger
         return Reply(b"")
 
@@ -98,11 +98,18 @@ def paid(ledger: Ledger, order: Order, ready: Ready) -> Receipt:
         return pay_from(order.scopes)
     except LedgerUnavailableError:
         raise
-    except LedgerError:
-        before = ledger.receipt(order.id).scopes
-        if sorted(before) == sorted(order.scopes):
-            raise
+    except LedgerError as refused:
+        before = _scopes_of(ledger, order.id)
+        if before is None or sorted(before) == sorted(order.scopes):
+            raise refused from None
     return pay_from(before)
+
+
+def _scopes_of(ledger: Ledger, charge: str) -> tuple[str, ...] | None:
+    try:
+        return ledger.receipt(charge).scopes
+    except LedgerError:
+        return None
 
 
 def _unexpected() -> Problem:
@@ -114,7 +121,7 @@ def fits(order: Order) -> Reply | Problem:
     at = desk()
 
     def look() -> Reply | Problem:
-        ready = prepared(at, order.question)
+        ready = prepared(at, order.inquiry)
         asked = [ready.price, ready.wanted]
         if any(not any(at.ledger.remaining(s).admits(one) for one in asked) for s in order.scopes):
             return overspent(at.ledger, order.scopes, "this does not fit what is left")

@@ -76,6 +76,14 @@ def renew(state: StateStore, job: str) -> None:
         connection.execute(held.values(lease=time.time() + LEASE))
 
 
+def again(state: StateStore, job: str) -> bool:
+    """Take up a job that failed after its charge: whoever asks again gets what was paid for."""
+    failed = update(JOBS).where(JOBS.c.id == job, JOBS.c.status == FAILED)
+    values = {"status": RUNNING, "lease": time.time() + LEASE, "visible": None, "problem": None}
+    with state.writing() as connection:
+        return bool(connection.execute(failed.values(**values)).rowcount)
+
+
 def finish(
     state: StateStore, job: str, status: str, visible: float, problem: Mapping[str, Any] | None = None
 ) -> None:
