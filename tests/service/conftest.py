@@ -2,10 +2,15 @@
 
 import contextlib
 import itertools
+import socket
+import sys
 import threading
 import time
+from pathlib import Path
 
 import httpx
+import psutil
+import psycopg
 import pytest
 import uvicorn
 from pyarrow import parquet as pq
@@ -45,12 +50,12 @@ KEYS = itertools.count()
 SETTINGS = "wait = 0.0\napprove_above = 1.0\nrate = 100000\nburst = 100000\n"
 
 
-def filled(folder, settings_text=SETTINGS, rows=ROWS, budgets=BUDGETS):
+def filled(folder, settings_text=SETTINGS, rows=ROWS, budgets=BUDGETS, database=""):
     """Set up a service in a folder; return its settings and everybody's token."""
     folder.mkdir(exist_ok=True)
     pq.write_table(arrow(rows), folder / "visits.parquet")
     home = write(folder / "kept")
-    (home / "service.toml").write_text(settings_text)
+    (home / "service.toml").write_text(settings_text + (f'database = "{database}"\n' if database else ""))
     settings = load(home)
     state = StateStore(settings.state)
     state.upgrade()
@@ -130,3 +135,58 @@ def pay(call):
         return call(who, "POST", "/v1/releases", json={**ASKED, **said}, headers={"Idempotency-Key": name})
 
     return ask
+
+
+@contextlib.contextmanager
+def launched(settings, workers=2):
+    """Run `discreet serve` for real: (its address, the process)."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "discreet", "serve", settings.folder, "--port", str(port)]
+    log = Path(settings.folder) / "log"
+    with log.open("w") as out:
+        process = psutil.Popen([*command, "--workers", str(workers)], stdout=out, stderr=out)
+        url = f"http://127.0.0.1:{port}"
+        try:
+            wait_until_well(url, process, log)
+            yield url, process
+            process.terminate()
+            assert process.wait(60) == 0, log.read_text()[-4000:]
+        finally:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                for each in [*process.children(recursive=True), process]:
+                    each.kill()
+            process.wait(60)
+
+
+def wait_until_well(url, process, log):
+    for _ in range(1200):
+        with contextlib.suppress(httpx.HTTPError):
+            if httpx.get(f"{url}/health", timeout=60).status_code == 200:
+                return
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.1)
+    raise AssertionError(log.read_text()[-4000:])
+
+
+@pytest.fixture
+def launch():
+    return launched
+
+
+@pytest.fixture
+def fill():
+    return filled
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request):
+    """An address of a new database, "" for files: once on each engine."""
+    if request.param == "sqlite":
+        yield ""
+        return
+    url, name = request.getfixturevalue("postgres_url"), f"service_{next(KEYS)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield url.replace("/postgres?", f"/{name}?")

@@ -40,7 +40,7 @@ def test_a_fresh_draw_is_charged_once_and_answers_the_same_under_its_key(served,
     assert len(said["answer"]["each"]) == 1
     assert said["answer"]["lower"] is None  # no interval was released
     assert ask(call, "ada", "draw-1", query="p / (1 - p)", **ASKED).content == first.content
-    assert spent(served[1]) - before == Fraction(said["receipt"]["target"]["epsilon"])
+    assert spent(served[1]) - before == Fraction(said["receipt"]["guarantee"]["epsilon"])
     other = ask(call, "ada", "draw-2", query="p / (1 - p)", **ASKED).json()
     assert other["answer"]["each"] != said["answer"]["each"]
 

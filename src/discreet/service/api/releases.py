@@ -165,7 +165,8 @@ def follow(at: Worker, job: str, created: float, task: asyncio.Task[Reply | Prob
         visible = next_tick(created, time.time(), at.settings.wait)
         failure = None if task.cancelled() else task.exception()
         if task.cancelled() or isinstance(failure, ComputeLostError):
-            return  # its lease runs out, and a worker takes it over
+            await asyncio.to_thread(jobs.give_up, at.state, job)
+            return
         found = task.result() if failure is None else refusal_of(failure)
         status = (
             jobs.DONE if isinstance(found, Reply) else jobs.REFUSED if found.status < 500 else jobs.FAILED

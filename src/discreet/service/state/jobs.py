@@ -17,7 +17,7 @@ from discreet.service.state.store import StateStore
 
 AWAITING, QUEUED, RUNNING = "awaiting_approval", "queued", "running"
 DONE, REFUSED, FAILED = "done", "refused", "failed"
-LEASE = 60.0  # seconds after which another worker takes over what one left
+LEASE = 15.0  # seconds after which another worker takes over what one left
 
 
 @final
@@ -68,6 +68,13 @@ def claim(state: StateStore, job: str) -> bool:
     free = update(JOBS).where(JOBS.c.id == job, JOBS.c.status.in_([QUEUED, RUNNING]), JOBS.c.lease < now)
     with state.writing() as connection:
         return bool(connection.execute(free.values(status=RUNNING, lease=now + LEASE)).rowcount)
+
+
+def give_up(state: StateStore, job: str) -> None:
+    """Let another worker, or this one, take a job up again at once."""
+    with state.writing() as connection:
+        held = update(JOBS).where(JOBS.c.id == job, JOBS.c.status == RUNNING)
+        connection.execute(held.values(status=QUEUED, lease=0.0))
 
 
 def renew(state: StateStore, job: str) -> None:

@@ -1,0 +1,197 @@
+"""Crowds, kills and lost databases: nothing leaves without a durable charge; retries get the same bytes.
+
+A small storm runs always; DISCREET_SERVICE_FULL=1 runs 32 clients with 10 000 requests and 100 kills.
+"""
+
+import collections
+import contextlib
+import json
+import os
+import random
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+
+import httpx
+import psutil
+import psycopg
+import pytest
+
+from discreet.ledger import Ledger
+from discreet.release.release import Release
+
+FULL = os.environ.get("DISCREET_SERVICE_FULL") == "1"
+CLIENTS, REQUESTS, KILLS = (32, 10_000, 100) if FULL else (8, 160, 4)
+SETTINGS = "wait = 0.05\nrate = 1e6\nburst = 1000000\ntimeout = 120\n"
+PRICES = ("0.001", "0.002", "0.0035")
+EACH = Fraction(REQUESTS, 1000)  # of ε: about half of what will be asked of one table
+BUDGETS = (
+    ("table", "visits", str(float(EACH))),
+    ("analyst", "ada", str(float(EACH * 3 / 4))),
+    ("analyst", "grace", str(float(EACH * 3 / 4))),
+    ("group", "ward", "1000"),
+)
+
+
+def asked(epsilon):
+    prior = {"alpha": 1, "beta": 1}
+    said = {"table": "visits", "columns": ["smoker"], "model": "beta_bernoulli", "prior": prior}
+    return {**said, "epsilon": epsilon, "mechanism": "noisy_statistics"}
+
+
+def patient(client, token, key, epsilon, path="/v1/releases"):
+    """Ask until there is an answer or a refusal, as a client does that may be cut off at any time."""
+    headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": key}
+    ends = time.monotonic() + 240
+    while time.monotonic() < ends:
+        with contextlib.suppress(httpx.TransportError):
+            found = client.post(path, json=asked(epsilon), headers=headers)
+            if found.status_code in {201, 402}:
+                return found
+            assert found.status_code in {202, 503}, found.text
+        time.sleep(0.05)
+    raise AssertionError("no answer in four minutes")
+
+
+def sums(granted):
+    """What the receipts say was charged to each budget; a receipt names its price and its budgets."""
+    total = collections.Counter()
+    for receipt in granted.values():
+        for scope in receipt["scopes"]:
+            promise = receipt["target"] if scope in receipt.get("by_target", ()) else receipt["guarantee"]
+            total[scope] += Fraction(promise["epsilon"])
+    return total
+
+
+def receipt_of(answer):
+    return json.loads(answer.content)["record"]["receipt"]
+
+
+def held(settings):
+    with Ledger.open(settings.ledger) as ledger:
+        ledger.verify()
+        scopes = [left.scope for left in ledger.scopes()]
+        return {scope: ledger.spent(scope).sums[0] for scope in scopes}, {
+            entry.id for entry in ledger.history() if entry.kind == "computed"
+        }
+
+
+@pytest.mark.slow
+def test_a_crowd_spends_what_its_receipts_say_to_the_last_digit(tmp_path, fill, launch, database):
+    settings, tokens = fill(tmp_path / "service", SETTINGS, budgets=BUDGETS, database=database)
+    outcomes, granted, lock = collections.Counter(), {}, threading.Lock()
+
+    def client(number):
+        rng, who = random.Random(number), ("ada", "grace")[number % 2]
+        with httpx.Client(base_url=url, timeout=300) as own:
+            for i in range(REQUESTS // CLIENTS):
+                key = f"{rng.randrange(REQUESTS)}"  # some are asked twice, and by two at once
+                epsilon = PRICES[int(key) % len(PRICES)]
+                found = patient(own, tokens[who], key, epsilon)
+                with lock:
+                    outcomes[found.status_code] += 1
+                    if found.status_code == 201:
+                        receipt = receipt_of(found)
+                        assert granted.setdefault(receipt["id"], receipt) == receipt
+                del i
+
+    with launch(settings) as (url, _), ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(client, range(CLIENTS)))
+    spent, computed = held(settings)
+    assert sums(granted) == {scope: amount for scope, amount in spent.items() if amount}
+    assert set(granted) == computed
+    assert outcomes[201] > REQUESTS // 10
+    assert outcomes[402] > 0  # the budgets were too small for all, so that refusals were part of it
+
+
+def victims(server, *, computing):
+    """List the workers of a server, or the processes that compute for them; not what Python starts beside."""
+    found = [p for p in server.children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    spawned = [p for p in found if "spawn_main" in " ".join(p.cmdline())]
+    return [p for p in spawned if (p.ppid() != server.pid) == computing]
+
+
+@pytest.mark.slow
+def test_killed_workers_release_nothing_unpaid_and_retries_get_the_same_bytes(tmp_path, fill, launch):
+    budgets = (("table", "visits", "900"), ("analyst", "ada", "900"))
+    settings, tokens = fill(tmp_path / "service", SETTINGS, budgets=budgets)
+    over, answers = threading.Event(), {}
+
+    def client(number):
+        with httpx.Client(base_url=url, timeout=300) as own:
+            i = 0
+            while not over.is_set() or i < 3:
+                key = f"{number}-{i}"
+                answers[key] = patient(own, tokens["ada"], key, "0.001").content
+                i += 1
+
+    with launch(settings) as (url, process), ThreadPoolExecutor(4) as pool:
+        work = [pool.submit(client, number) for number in range(4)]
+        try:
+            for kill in range(KILLS):
+                time.sleep(1.5)
+                with contextlib.suppress(psutil.NoSuchProcess, IndexError):
+                    found = victims(process, computing=kill % 2 == 1)
+                    random.Random(kill).choice(found).send_signal(signal.SIGKILL)
+        finally:
+            over.set()
+        for each in work:
+            each.result()
+        with httpx.Client(base_url=url, timeout=300) as own:
+            for key, content in list(answers.items())[:: max(1, len(answers) // 50)]:
+                assert patient(own, tokens["ada"], key, "0.001").content == content
+    spent, computed = held(settings)
+    receipts = {}
+    for content in answers.values():
+        record = json.loads(content)["record"]
+        receipts[record["receipt"]["id"]] = record["receipt"]
+    assert set(receipts) == computed  # an answer for each charge that was computed, and the other way round
+    assert sums(receipts)["table:visits"] == spent["table:visits"]
+    with Ledger.open(settings.ledger) as ledger:
+        for name in list(receipts)[:20]:
+            ledger.verify(Release.from_body(ledger.released(name)[""]))
+
+
+def test_while_the_database_is_gone_nothing_is_released(tmp_path, fill, launch, database, request):
+    settings, tokens = fill(tmp_path / "service", SETTINGS, database=database)
+    away = Path(settings.folder) / "away"
+    name = database.partition("?")[0].rpartition("/")[2]
+
+    def take_away():
+        if not database:
+            Path(settings.ledger).rename(away)
+            return
+        with psycopg.connect(request.getfixturevalue("postgres_url"), autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]
+            )
+
+    def bring_back():
+        if not database:
+            away.rename(settings.ledger)
+            return
+        with psycopg.connect(request.getfixturevalue("postgres_url"), autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+
+    with launch(settings, workers=1) as (url, _), httpx.Client(base_url=url, timeout=120) as client:
+        headers = {"Authorization": f"Bearer {tokens['ada']}"}
+        first = patient(client, tokens["ada"], "before", "0.01")
+        assert first.status_code == 201
+        take_away()
+        time.sleep(1.2)  # longer than anything is believed
+        for _ in range(2):
+            refused = client.post(
+                "/v1/releases", json=asked("0.01"), headers={**headers, "Idempotency-Key": "during"}
+            )
+            assert refused.status_code == 503, refused.text
+            assert refused.headers["content-type"] == "application/problem+json"
+            assert "record" not in refused.text
+        assert client.get("/health").status_code == 503
+        bring_back()
+        assert patient(client, tokens["ada"], "during", "0.01").status_code == 201
+        assert patient(client, tokens["ada"], "before", "0.01").content == first.content
+    assert len(held(settings)[1]) == 2
