@@ -98,9 +98,8 @@ class Query:
         if isinstance(posterior, DrawnPosterior):
             return self._of_released(self.at(posterior.flat_sample(posterior.size)))
         bits = source or SeededSource(int.from_bytes(hashlib.sha256(self.text.encode()).digest()[:8], "big"))
-        values = self.at_draws(posterior, draws, bits)
         exact = self._closed(posterior, level)
-        return exact or self._summary(values, level)
+        return exact or self._summary(self.at_draws(posterior, draws, bits), level)
 
     def at_draws(self, posterior: Posterior, draws: int, source: Source) -> NDArray[Any]:
         """Evaluate at fresh draws of a posterior, a part of them in memory at a time."""

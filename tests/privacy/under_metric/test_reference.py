@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import integrate
+from scipy import integrate, stats
 from scipy.special import gammainc, gammaln
 
 from discreet.privacy.under_metric import concentration, distinguishing, lipschitz
@@ -144,6 +144,39 @@ def test_bounds_on_exact_posteriors_over_a_grid():
                 closest = max(closest, ratio / promise.epsilon(0))
     assert closest > 0.8
     assert truncated_beta_pair(12, 0, 0.05)[0] > lipschitz.bernoulli(0.05).constant  # L alone would be wrong
+
+
+def test_bounds_on_exact_posteriors_of_three_categories():
+    """Dirichlet on θ_i ≥ a, every two tables of n ≤ 3 at Hamming distance 1, on a grid of the simplex."""
+    a = 0.1
+    first, second = np.meshgrid(np.linspace(a, 1 - 2 * a, 141), np.linspace(a, 1 - 2 * a, 141))
+    inside = first + second <= 1 - a + 1e-9
+    theta = np.stack([first[inside], second[inside], 1 - first[inside] - second[inside]])
+    promise, closest = lipschitz.categorical(a, 3).one_draw, 0.0
+    for n in (1, 3):
+        for counts in np.ndindex(n + 1, n + 1):
+            rest = n - 1 - sum(counts)
+            if rest < 0:
+                continue
+            base = np.array([*counts, rest])
+            laws = [np.prod(theta ** (base + np.eye(3)[i])[:, None], axis=0) for i in range(3)]
+            logs = [np.log(law / law.sum()) for law in laws]
+            ratio = max(np.abs(p - q).max() for p in logs for q in logs)
+            assert ratio <= promise.epsilon(0)
+            closest = max(closest, ratio / promise.epsilon(0))
+    assert closest > 0.5
+
+
+def test_theta_l_holds_the_mass_that_is_told():
+    for found, law in (
+        (concentration.bernoulli(2, 3), stats.beta(2, 3)),
+        (concentration.waits(1.5, 2), stats.gamma(1.5, scale=0.5)),
+    ):
+        for constant in (0.1, 1.0, 4.0):
+            low, high = found.region(constant)
+            assert law.cdf(high) - law.cdf(low) == pytest.approx(found.inside(constant))
+            assert found.inside(constant) + found.outside(constant) == pytest.approx(1)
+            assert found.inside(constant) >= 1 - math.exp(-found.c * constant) - 1e-12
 
 
 GRID = np.linspace(-3, 3, 9)

@@ -167,7 +167,8 @@ class SimplexPrior:
 def simplex_prior(model: Family) -> SimplexPrior:
     raise NotProved(
         f"OnePosteriorSample truncates Beta and Dirichlet posteriors, not that of {type(model).__name__}; "
-        "NoisyStatistics covers every family, DiffusedPosterior those with a proved worst pair"
+        "NoisyStatistics covers every family, DiffusedPosterior those with a proved worst pair, and "
+        "exponential waits are drawn so under a metric (target=MetricDP)"
     )
 
 

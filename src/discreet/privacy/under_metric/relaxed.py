@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 from flint import arb
 from scipy.special import gammainc
@@ -40,7 +40,9 @@ with precision(160):
 @final
 @dataclass(frozen=True)
 class GammaPair:
-    """Posteriors Gamma(n + 1, λ + Σx) and Gamma(n + 1, λ + Σy) of exponential waits under prior Exp(λ)."""
+    """Posteriors Gamma(n + 1, λ + Σx), Gamma(n + 1, λ + Σy) of exponential waits under prior Exp(λ)."""
+
+    label: ClassVar[str] = LABEL
 
     n: int
     prior_rate: float
