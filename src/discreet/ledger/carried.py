@@ -3,7 +3,7 @@
 What was spent is written in units of the budget. Under another budget of the same kind and rule each meter
 keeps its sum s, which is s·C/C' of the new units for capacities C and C'. Totals round up, and what a later
 refund gives back rounds down. A meter whose sum is beyond its capacity, or that the old budget did not have,
-stays beyond it: some of what was spent was never measured there.
+stays beyond it, whatever else is given back: some of what was spent was never measured there.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _carried_sum(sums: Sequence[Fraction], move: Move | None) -> Fraction:
     lane, ratio = move
     before = sums[lane] if lane < len(sums) else Fraction(0)
     now = _rounded(before * ratio, math.ceil)
-    return max(now, Fraction(NEVER)) if before > FULL else now
+    return max(now, NEVER + _rounded((before - NEVER) * ratio, math.ceil)) if before > FULL else now
 
 
 def carried_price(price: Sequence[Fraction], moves: Sequence[Move | None]) -> list[Fraction]:

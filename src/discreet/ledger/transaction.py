@@ -113,7 +113,8 @@ class Transaction:
             price = exact(amounts[name])
             for change in changes:
                 if change.content["scopes"] == [name]:
-                    price = carried_price(price, moves_of(change.content))
+                    with as_written(f"entry {change.position}"):
+                        price = carried_price(price, moves_of(change.content))
             self.spend(known_scope(self.connection, name), [price], sign=-1)
 
     def _changes_after(self, position: int) -> list[Row[Any]]:
