@@ -38,8 +38,8 @@ from discreet.cli.read import read
 from discreet.cli.reproduce import reproduce
 from discreet.cli.schema import schema
 from discreet.cli.scopes import ledger
-from discreet.cli.serve import serve
-from discreet.cli.service import service
+from discreet.cli.serving.serve import serve
+from discreet.cli.serving.service import service
 from discreet.cli.show import show
 from discreet.cli.tiers import tiers
 

@@ -1,0 +1,1 @@
+"""`discreet serve` and `discreet service`: private tables over HTTP, and what their owner sets up."""
