@@ -72,7 +72,7 @@ def _header(title: str, headline: str, said: Mapping[str, Any], release: Release
         [
             *_epsilon(said["promised"]),
             (
-                f"sure of {'you' if release.unit else 'a row'}, from {100 * first['before']:g} % to at most",
+                f"sure of {_whom(release)}, from {100 * first['before']:g} % to at most",
                 share_upward(first["after_at_most"]),
             ),
             ("records", whole(count) if count is not None else "private"),
@@ -91,6 +91,13 @@ def _header(title: str, headline: str, said: Mapping[str, Any], release: Release
         element("p", meaning),
         cards,
     )
+
+
+def _whom(release: Release) -> str:
+    """Name what an attacker guesses."""
+    if release.relation.value == "metric":
+        return "the table, or another at distance 1"
+    return "you" if release.unit else "a row"
 
 
 def _epsilon(promised: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

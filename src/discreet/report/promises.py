@@ -64,6 +64,7 @@ class LedgerView:
 
 # ── promises
 LONGEST = 160  # of a parameter's value
+ROWS = "whether the table holds one row or another"
 ATTACK = (
     "Somebody tests whether the table holds one row or another. The curve is the most hits that any test can "
     "have at each rate of false alarms; the dashed line is the toss of a coin."
@@ -92,7 +93,8 @@ def curve_section(release: Release, said: Mapping[str, Any]) -> Html:
         privacy_curve(release, promised),
         element("figcaption", "For each ε, the certified δ: lower is more private, and so is further left."),
     )
-    attack = element("figure", trade_off_curve(release), element("figcaption", ATTACK))
+    words = ATTACK.replace(ROWS, "which of two tables at distance 1 it is") if of_metric(promised) else ATTACK
+    attack = element("figure", trade_off_curve(release), element("figcaption", words))
     return joined([figure, attack, _promises(promised)])
 
 

@@ -151,6 +151,9 @@ def test_it_walks_the_line(name, tmp_path):
     text = dc.certificate_text(release.certificate())
     assert metric.words in " ".join(text.split())
     assert "two tables at distance 1" in " ".join(text.split())
-    assert release.save(tmp_path / "saved", draws=0).exists()
+    saved = release.save(tmp_path / "saved", draws=0)
+    page = (saved / "report.html").read_text()
+    assert "Somebody tests which of two tables at distance 1 it is" in page
+    assert "one row or another" not in page
     assert dc.Release.load(tmp_path / "saved") == release
     assert len(release.posterior.names) == {"waits": 1, "steps": 1, "bits": 1, "network": 6}[name]

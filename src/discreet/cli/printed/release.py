@@ -16,7 +16,7 @@ from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.model import Model
 from discreet.posteriors.read import DRAWN, DrawnPosterior
 from discreet.privacy.words import in_words, upward
-from discreet.release.certificate_text import asked_delta, losses
+from discreet.release.certificate_text import asked_delta, losses, of_metric
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
@@ -117,9 +117,10 @@ def promises(release: Release) -> list[str]:
     """Say what is promised: in the words of the target, and of the certificate."""
     said = release.certificate()["promised"]
     first = asked_delta(said)
+    far = " of two tables at distance 1" if of_metric(said) else ""
     numbers = [
-        f"ε = {upward(loss)} at δ = {delta:g}" for delta, loss in losses(said) if delta in {0.0, first}
-    ] or [f"ε = {upward(loss)} at δ = {delta:g}" for delta, loss in losses(said)]
+        f"ε = {upward(loss)} at δ = {delta:g}{far}" for delta, loss in losses(said) if delta in {0.0, first}
+    ] or [f"ε = {upward(loss)} at δ = {delta:g}{far}" for delta, loss in losses(said)]
     return [
         f"target   {in_words(release.target)}, {release.relation.name}",
         f"promised {'; '.join(numbers) or reworded(said['guarantee_words'])}",
