@@ -104,6 +104,47 @@ def test_an_analyst_looks_plans_releases_and_reads(visit, service, tmp_path):
     assert not ada.broken()
 
 
+def test_a_release_answers_queries_for_free_and_the_box_completes_names(visit, service):
+    ada = visit().sign_in("ada")
+    page = ada.page
+    planned(ada, 0.1)
+    released(ada)
+    before = spent(service, "analyst:ada")
+    box = page.get_by_role("combobox", name="Query")
+    box.press_sequentially("lo")
+    expect(page.get_by_role("option").first).to_have_text(re.compile(r"^log\("))
+    box.press("ArrowDown")
+    assert box.get_attribute("aria-activedescendant")
+    box.press("Enter")
+    assert box.input_value() == "log("
+    box.press_sequentially("p")
+    box.press("Escape")
+    box.press_sequentially(")")
+    expect(page.locator("form.ask .price")).to_have_text("Price: 0")
+    box.press("Enter")
+    expect(page.locator(".answer")).to_have_text(re.compile(r"^−1\.[34]\d*$"))  # log of about a quarter
+    box.fill("log(p")
+    box.press("Enter")
+    expect(page.locator("form.ask .problem")).to_be_visible()
+    assert spent(service, "analyst:ada") == before
+    assert not ada.broken()
+
+
+def test_a_fresh_draw_answers_a_query_and_is_charged(visit, service):
+    ada = visit().sign_in("ada")
+    page = ada.page
+    ada.see("ask?table=census")
+    before = spent(service, "analyst:ada")
+    form = page.get_by_role("form", name="Charged question")
+    expect(form.locator(".price")).to_have_text("Price: ε = 0.1")
+    form.get_by_role("combobox", name="Query").fill("p > 0.1")
+    form.get_by_role("button", name="Ask …").click()
+    page.get_by_role("button", name="Ask and charge").click()
+    expect(page.locator(".answers .good")).to_contain_text("Charged: ε = 0.1")
+    assert spent(service, "analyst:ada") == pytest.approx(before + 0.1 / 4)
+    assert not ada.broken()
+
+
 def test_what_does_not_fit_is_refused_in_plain_words(visit, service):
     blaise = visit().sign_in("blaise")
     page = blaise.page

@@ -14,13 +14,22 @@ const written = (name) => (PLAIN.test(name) || name.startsWith('"') ? name : `"$
 const opened = (name) => (/[([]$/u.test(name) ? name : `${name}(`);
 const unquoted = (text) => text.replace(/^"/u, "").toLocaleLowerCase();
 
+const offered = (kind, texts, insert) =>
+  texts.map((text) => ({ kind, text: insert(text).startsWith('"') ? text : insert(text), insert: insert(text) }));
+
+/** All that may be named: parameters and functions, and of models that have them columns and levels for E and P. */
+export function vocabulary({ names = [], functions = [], levels = {} }) {
+  const columns = Object.keys(levels);
+  return [...offered("name", names, written), ...offered("function", functions, opened),
+    ...offered("expectation", columns.length ? ["E[", "P["] : [], opened), ...offered("column", columns, written),
+    ...offered("level", [...new Set(Object.values(levels).flat().map(String))], written)];
+}
+
 /** What could be meant by the letters before the caret: beginnings first, then what contains them. */
-export function matches(word, { names, functions }) {
-  const all = [...names.map((name) => ({ text: name, kind: "name", insert: written(name) })),
-    ...functions.map((name) => ({ text: opened(name), kind: "function", insert: opened(name) }))];
+export function matches(word, known) {
   const low = unquoted(word);
-  const starts = all.filter(({ text }) => unquoted(text).startsWith(low));
-  const contains = all.filter((one) => !starts.includes(one) && unquoted(one.text).includes(low));
+  const starts = known.filter(({ text }) => unquoted(text).startsWith(low));
+  const contains = known.filter((one) => !starts.includes(one) && unquoted(one.text).includes(low));
   return [...starts, ...contains].slice(0, SHOWN);
 }
 
@@ -30,12 +39,10 @@ export function unfinished(before) {
   return ((inQuotes ? QUOTED : WORD).exec(before) ?? [""])[0];
 }
 
-const nameOf = (one) => (typeof one === "string" ? one : one.name);
-
-/** { node, value, offer }: `offer({ names, functions })` sets what is completed. */
+/** { node, value, offer }: `offer({ names, functions, levels })` sets what is completed. */
 export function queryField(label, { hint, onInput = () => {} } = {}) {
   const [id, listId] = [freshId("query"), freshId("options")];
-  let known = { names: [], functions: [] };
+  let known = [];
   let open = [];
   let active = -1;
   const input = element("input",
@@ -98,7 +105,6 @@ export function queryField(label, { hint, onInput = () => {} } = {}) {
     node, input,
     get value() { return input.value.trim(); },
     set value(text) { input.value = visible(text); onInput(); },
-    offer: ({ names = [], functions = [] }) => { known = { names: names.map(nameOf),
-      functions: functions.map(nameOf) }; },
+    offer: (said) => { known = vocabulary(said); },
   };
 }

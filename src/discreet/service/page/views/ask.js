@@ -10,6 +10,7 @@ import { say } from "../base/announce.js";
 import { queryField } from "../query/complete.js";
 import { answered } from "../query/answer.js";
 import { GRAMMAR, freeBox } from "../query/free.js";
+import { SAID, follow } from "./jobs.js";
 import { questionFields } from "./question.js";
 import { remainder } from "./remains.js";
 
@@ -25,17 +26,26 @@ function freePart(releases, signal) {
 }
 
 /** Say the price of an answer, and what will remain; the key lasts as long as the question is open. */
-function charged(body, budgets, scopes) {
+function charged(body, budgets, scopes, signal) {
   const key = freshKey();
+  const state = element("p", { role: "status" });
+  const act = async () => {
+    for (;;) {
+      const said = await request("POST", "/v1/queries", { body, key });
+      if (!said.job) return said;
+      // It takes longer, or waits for a person: under the same key the answer comes when it is there
+      await follow(said.job.id, ({ status }) => { state.textContent = SAID[status] ?? spaced(status); }, signal);
+    }
+  };
   return confirmed({
     title: "Ask and charge?", label: "Ask and charge",
     body: [
       facts([["Query", called(body.query, 300)], ["Table", called(body.table)], ["Model", spaced(body.model)],
         ["Price", element("span", { class: "price" }, guarantee({ epsilon: body.epsilon, delta: body.delta }))]]),
       element("h3", {}, "What will remain"), remainder(budgets, scopes, body, body),
-      quiet("The answer is one draw from the posterior. A charge is never taken back."),
+      quiet("The answer is one draw from the posterior. A charge is never taken back."), state,
     ],
-    act: () => request("POST", "/v1/queries", { body, key }),
+    act,
   });
 }
 
@@ -50,9 +60,9 @@ function chargedPart({ tables, models }, wanted, signal) {
   const field = queryField("Query", { hint: GRAMMAR });
 
   async function complete() {
-    const { table, columns, model } = question.value;
+    const { prior, ...asked } = question.value;
     try {
-      field.offer(await get(path("queries", "names", { table, columns, model }), { signal }));
+      field.offer(await get(path("queries", "names", { ...asked, prior: JSON.stringify(prior) }), { signal }));
     } catch {
       field.offer({});
     }
@@ -62,7 +72,7 @@ function chargedPart({ tables, models }, wanted, signal) {
     if (!field.value) return field.input.focus();
     const body = { query: field.value, ...question.value, epsilon: epsilon.value, delta: delta.value };
     const { budgets } = await get("/v1/budgets", { signal });
-    const said = await charged(body, budgets, tables.find(({ name }) => name === body.table).scopes);
+    const said = await charged(body, budgets, tables.find(({ name }) => name === body.table).scopes, signal);
     if (!said) return null;
     answers.prepend(answered(body.query, said));
     return say("Answered");

@@ -9,7 +9,8 @@ import { say, warn } from "../base/announce.js";
 
 const KEPT = "discreet-jobs";
 const DONE = new Set(["done", "refused", "failed", "rejected", "withdrawn"]);
-const SAID = {
+/** The states of a job, in words. */
+export const SAID = {
   queued: "Waiting for its turn.",
   awaiting_approval: "Waiting for a second person to approve it. Nothing is charged before.",
   running: "Being computed. It is charged already, and what it pays for is never lost.",

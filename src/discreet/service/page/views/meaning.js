@@ -66,14 +66,14 @@ function distinguishability(signal) {
   const view = asked([lipschitz, probability], async () => {
     const said = await get(path("distinguishability", { lipschitz: lipschitz.value, probability: probability.value }),
       { signal });
-    const [first, last] = [0, said.queries.length - 1];
-    const many = `after ${whole(said.queries[last])} those within ${number(said.distance[last])}`;
-    const few = `after ${counted(said.queries[first], "query", "queries")} those within ${number(said.distance[first])}`;
-    const description = `Tables nearer than the curve cannot be told apart: ${few}, ${many}.`;
-    return [lines({ title: "Queries against what can be told", description,
+    const last = said.queries.length - 1;
+    const few = `After ${counted(said.queries[0], "query", "queries")} tables at distance ${number(said.distance[0])} or more`;
+    const many = `after ${whole(said.queries[last])} those at ${number(said.distance[last])}`;
+    return [lines({ title: "Queries against what can be told",
+      description: `${few} can be told apart by comparing frequencies; ${many}.`,
       across: { label: "queries answered by fresh draws", log: true }, up: { label: "distance", log: true },
-      curves: [{ x: said.queries, y: said.distance, kind: "posterior", label: "least distance that can be told",
-        filled: true }] }), paragraphs(said.words)];
+      curves: [{ x: said.queries, y: said.distance, kind: "posterior", label: "can be told from here upwards" }] }),
+    paragraphs(said.words)];
   }, signal);
   view.fill();
   return section("Queries against what can be told",
@@ -84,6 +84,6 @@ function distinguishability(signal) {
 export async function meaning({ query, signal }) {
   return { title: "What ε means here", body: [
     element("p", { class: "lead" },
-      "Whatever somebody believes about one person, and whatever else they know: the release cannot move their belief by more than this."),
+      "Whatever somebody believes about one person, and whatever else they know: but for the chance that comes with δ, a release moves their belief by no more than this."),
     odds(query, signal), distinguishability(signal)] };
 }
