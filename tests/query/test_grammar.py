@@ -49,6 +49,11 @@ def test_what_is_no_number_is_said_and_makes_no_claim_true():
         assert not parse(f"log(b) {sign} 0", names).at(THETA)[1]
 
 
+def test_a_query_is_kept_in_one_line():
+    assert parse("p \n+\t p\r\n", ("p",)).text == "p + p"
+    assert parse('"a  b"\n > 1', ("a  b",)).text == '"a  b" > 1'
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

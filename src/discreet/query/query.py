@@ -18,9 +18,10 @@ from discreet.posteriors.posterior import LEVEL, Posterior
 from discreet.posteriors.read import DrawnPosterior
 from discreet.query.expression import Parameter, Predicate, QueryPart
 from discreet.query.grammar import read
-from discreet.query.text import QueryError
+from discreet.query.text import QueryError, in_one_line
 from discreet.query.vocabulary import Vocabulary
 from discreet.sampling.source import SeededSource, Source
+from discreet.shown import visible
 
 DRAWS = 4000
 MOST_NUMBERS = 2**24  # draws × parameters of one answer: seconds at most
@@ -51,14 +52,13 @@ class QueryAnswer:
     @property
     def words(self) -> str:
         """Say the answer in one line."""
+        asked = visible(self.query)
         many = f" ({self.undefined:.2%} of θ give no finite number)" if self.undefined else ""
         if self.kind == "probability":
-            return f"P({self.query}) = {self.mean:.4g}{many}"
+            return f"P({asked}) = {self.mean:.4g}{many}"
         if self.lower is None or self.level is None:
-            return f"{self.query} = {', '.join(f'{x:.6g}' for x in self.each)}, at each released draw{many}"
-        return (
-            f"{self.query} = {self.mean:.6g}, {self.level:.0%} in [{self.lower:.6g}, {self.upper:.6g}]{many}"
-        )
+            return f"{asked} = {', '.join(f'{x:.6g}' for x in self.each)}, at each released draw{many}"
+        return f"{asked} = {self.mean:.6g}, {self.level:.0%} in [{self.lower:.6g}, {self.upper:.6g}]{many}"
 
 
 @final
@@ -155,4 +155,4 @@ def parse(text: str, names: Vocabulary | Iterable[str]) -> Query:
     """Read a query on θ, whose parameters are called `names`; whatever the grammar lacks is refused."""
     vocabulary = names if isinstance(names, Vocabulary) else Vocabulary(tuple(names))
     part, named = read(text, vocabulary)
-    return Query(text.strip(), vocabulary, named, part)
+    return Query(in_one_line(text), vocabulary, named, part)

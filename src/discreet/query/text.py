@@ -80,6 +80,11 @@ def _unread(text: str, start: int) -> str:
     )
 
 
+def in_one_line(text: str) -> str:
+    """Return the same query with single spaces outside of quotes, so that it fits a line of a log."""
+    return re.sub(r'("(?:[^"]|"")*")|\s+', lambda found: found[1] or " ", text).strip()
+
+
 def quoted(name: str) -> str:
     """Write a name or a level as a query has it: plain where it is a word, else in quotes."""
     plain = re.fullmatch(r"[^\W\d]\w*", name) is not None and name not in RESERVED

@@ -114,7 +114,14 @@ def test_within_one_metric_costs_add_exactly():
     assert dc.compose(*[each] * 10) == dc.MetricDP(1, Fraction(1, 100), Hamming())
     assert each <= dc.MetricDP(0.2, 0.01, Hamming())
     assert not each <= dc.MetricDP(0.2, 0, Hamming())
-    assert dc.parallel(each, dc.MetricDP(1, 0.01, Hamming())) == dc.MetricDP(1, 0.01, Hamming())
+
+
+def test_of_disjoint_parts_nothing_is_proved_under_a_metric():
+    """(1, −1) and (0, 0) are at total distance 0, and their halves at distance 1 each."""
+    assert TotalDifference().between([1.0, -1.0], [0.0, 0.0]) == 0 < TotalDifference().between([1.0], [0.0])
+    each = dc.MetricDP(1, metric=TotalDifference())
+    with pytest.raises(dc.NotProved, match="disjoint"):
+        dc.parallel(each, each)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from discreet.privacy.arithmetic.ball import Exact, ball
 from discreet.privacy.guarantee import (
     Guarantee,
     MixedRelations,
+    NotProved,
     Relation,
     group_size,
     nonnegative,
@@ -175,6 +176,11 @@ def parallel(*guarantees: Guarantee) -> Guarantee:
     which is a change in two parts: compose two ADD_REMOVE guarantees instead.
     """
     relation = same_relation(*guarantees)
+    if relation.value == "metric":
+        raise NotProved(
+            f"under {relation.name} nothing is proved of disjoint parts: a distance between tables need not "
+            "be the sum of those between their parts; compose the guarantees, whose costs add up"
+        )
     leaves = {leaf for g in guarantees for leaf in (g.parts if isinstance(g, Worst) else (g,))}
     ordered = sorted(leaves, key=lambda g: (type(g).__name__, repr(g)))
     kept: list[Guarantee] = []
