@@ -12,10 +12,12 @@ from discreet.families.registry import EXAMPLES
 from discreet.ledger import Ledger
 from discreet.privacy.accounting.composition import compose
 from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.json import to_json
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.privacy.words import loss_bound, sure_after
 from discreet.privatise import privatise
 from discreet.release.certificate import DELTAS, FORMAT, ORDERS, audits, certificate_text, in_words
+from discreet.release.certificate_text import losses
 
 MODEL = BetaBernoulli(6, 12)
 KEYS = {
@@ -267,3 +269,22 @@ def test_riskcal_agrees_with_the_certificate_of_a_release(pure):
         theirs = 1 - analysis.get_beta_for_epsilon_delta(loss, 0.0, alpha)
         assert theirs * 0.9 < ours <= theirs + 1e-12  # the mechanism's own curve lies below that of its ε
     assert promised["advantage"] <= analysis.get_advantage_for_epsilon_delta(loss, 0.0) + 1e-12
+
+
+@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+def test_what_was_asked_for_is_shown_as_it_was_asked_for(delta):
+    """0.45 and 0.7 as doubles lie above or below their decimals: 0.450001 for 0.45 reads like a breach."""
+    for hundredths in range(1, 300):
+        asked = Fraction(hundredths, 100)
+        for epsilon in (asked, float(asked)):
+            target = ApproxDP(epsilon, Fraction(delta)) if delta != "0" else PureDP(epsilon)
+            loss = target.epsilon(target.disclosure()[0])
+            rows = [] if delta == "0" else [{"delta": float(Fraction(delta)), "epsilon": loss}]
+            pure = loss if delta == "0" else None
+            promised = {"target": to_json(target), "guarantee": to_json(target), "pure_epsilon": pure}
+            (shown,) = losses({**promised, "epsilon_at_delta": rows})
+            assert Fraction(shown.words) == asked
+            assert shown.epsilon == loss
+    tight = {"delta": 1e-6, "epsilon": math.nextafter(math.nextafter(0.45, 1), 1)}  # control: more is more
+    held = {"target": to_json(ApproxDP(0.45, 1e-6)), "guarantee": to_json(ZeroCDP(0.1)), "pure_epsilon": None}
+    assert losses({**held, "epsilon_at_delta": [tight]})[0].words == "0.450001"

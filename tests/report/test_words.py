@@ -153,7 +153,7 @@ def test_certificate_and_report_of_awkward_rationals_speak_plainly(tmp_path):
         )  # fmt: skip
         said, view = release.certificate(), LedgerView.of(ledger.remaining())
     assert not UGLY.search(re.sub(r"[0-9a-f]{32,64}", "", certificate_text(said)))
-    assert "target: PureDP(0.333334)" in certificate_text(said)
+    assert "asked for: PureDP(0.333334)" in certificate_text(said)
     page = re.sub(r"[0-9a-f]{32,64}|<svg.*?</svg>", "", report(release, view), flags=re.DOTALL)
     shown = re.sub(r"<[^>]*>", " ", page)
     assert "PureDP(0.333334)" in shown

@@ -6,10 +6,11 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, final
 
 from discreet.privacy.json import from_json
-from discreet.privacy.words import knob, upward
+from discreet.privacy.kinds import PureDP
+from discreet.privacy.words import knob, number, upward
 from discreet.shown import visible
 
 KNOWN = "discreet-certificate/1"
@@ -111,15 +112,40 @@ def about_words(receipt: Mapping[str, Any]) -> Iterable[str]:
         yield f"scope {scope} is kept by {kept}"
 
 
-def losses(promised: Mapping[str, Any]) -> list[tuple[float, float]]:
-    """Return every (δ, ε) that is promised: at the δ that was asked for first, then pure, then the others.
+@final
+class Loss(NamedTuple):
+    """One ε that is promised, and how it is written: as it was asked for, if it is that; else rounded up."""
+
+    delta: float
+    epsilon: float
+    words: str
+
+
+def losses(promised: Mapping[str, Any]) -> list[Loss]:
+    """Return every ε that is promised: at the δ that was asked for first, then pure, then the others.
 
     ε at δ = 0 may be a hair above the ε of a target with δ > 0, and read first it would look like a breach.
     """
     rows = [(row["delta"], row["epsilon"]) for row in promised["epsilon_at_delta"]]
     found = [(delta, loss) for delta, loss in [(0.0, promised["pure_epsilon"]), *rows] if loss is not None]
-    asked = asked_delta(promised)
-    return sorted(found, key=lambda row: row[0] != asked)
+    asked, exact = asked_delta(promised), _exact_losses(promised)
+    said = [Loss(delta, loss, _written(loss, exact.get(delta, []))) for delta, loss in found]
+    return sorted(said, key=lambda row: row.delta != asked)
+
+
+def _exact_losses(promised: Mapping[str, Any]) -> dict[float, list[Fraction]]:
+    """Read the ε of both promises exactly, by δ: the certified double of 0.7 is the next one above 7/10."""
+    found: dict[float, list[Fraction]] = {}
+    for promise in (from_json(promised["target"]), from_json(promised["guarantee"])):
+        slack, rest = promise.disclosure()
+        if isinstance(rest, PureDP):
+            found.setdefault(float(slack), []).append(Fraction(rest.loss))
+    return found
+
+
+def _written(loss: float, exact: Iterable[Fraction]) -> str:
+    below = Fraction(math.nextafter(loss, 0.0))
+    return next((number(e).removesuffix(".0") for e in exact if below < e <= Fraction(loss)), upward(loss))
 
 
 def of_metric(promised: Mapping[str, Any]) -> bool:
@@ -132,15 +158,15 @@ def asked_delta(promised: Mapping[str, Any]) -> float:
     return float(from_json(promised["target"]).disclosure()[0])
 
 
-def loss_words(delta: float, loss: float, *, far: bool = False) -> str:
+def loss_words(loss: Loss, *, far: bool = False) -> str:
     """Say one point of the promise; `far` where it is about two tables at distance 1."""
-    pure = " (pure differential privacy)" if not delta else ""
+    pure = " (pure differential privacy)" if not loss.delta else ""
     about = " of two tables at distance 1" if far else pure
-    return f"ε = {upward(loss)} at δ = {delta:g}{about}"
+    return f"ε = {loss.words} at δ = {loss.delta:g}{about}"
 
 
 def _promises(promised: Mapping[str, Any]) -> Iterable[str]:
-    yield from (loss_words(delta, loss, far=of_metric(promised)) for delta, loss in losses(promised))
+    yield from (loss_words(loss, far=of_metric(promised)) for loss in losses(promised))
     for row in promised["renyi"]:
         if row["epsilon"] is not None:
             yield f"Rényi divergence of order {row['order']:g} at most {upward(row['epsilon'])}"

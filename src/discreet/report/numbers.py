@@ -15,11 +15,11 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 THIN_SPACE = "\u202f"  # a space that does not break
 
 
-def certified(value: float | None) -> Html | str:
-    """Show a promise at six digits, rounded up, with the very double beside it for programs."""
+def certified(value: float | None, words: str | None = None) -> Html | str:
+    """Show a promise in its words or at six digits, rounded up, with the very double for programs."""
     if value is None:
         return NONE
-    return element("data", upward(value), value=repr(value))
+    return element("data", words or upward(value), value=repr(value))
 
 
 def share_upward(probability: float) -> Html:

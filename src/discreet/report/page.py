@@ -102,9 +102,12 @@ def _whom(release: Release) -> str:
 
 def _epsilon(promised: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     """ε at the δ that was asked for, else the first that is promised."""
-    for delta, loss in losses(promised)[:1]:
+    for loss in losses(promised)[:1]:
         pure = "ε at distance 1" if of_metric(promised) else "ε, pure"
-        yield (powers(f"ε at δ = {delta:g}") if delta else pure), certified(loss)
+        yield (
+            (powers(f"ε at δ = {loss.delta:g}") if loss.delta else pure),
+            certified(loss.epsilon, loss.words),
+        )
 
 
 def _document(title: str, body: Html) -> str:

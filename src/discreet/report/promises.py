@@ -106,8 +106,9 @@ def _promises(promised: Mapping[str, Any]) -> Html:
 
 def _notions(promised: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     far = " of two tables at distance 1" if of_metric(promised) else ""
-    for delta, loss in losses(promised):
-        yield powers(f"ε at δ = {delta:g}") + (far or ("" if delta else " (pure)")), certified(loss)
+    for loss in losses(promised):
+        pure = "" if loss.delta else " (pure)"
+        yield powers(f"ε at δ = {loss.delta:g}") + (far or pure), certified(loss.epsilon, loss.words)
     for row in promised["renyi"]:
         if row["epsilon"] is not None:
             yield f"Rényi divergence of order {row['order']:g}", certified(row["epsilon"])

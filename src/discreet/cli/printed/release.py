@@ -15,7 +15,7 @@ from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.model import Model
 from discreet.posteriors.read import DRAWN, DrawnPosterior
-from discreet.privacy.words import in_words, upward
+from discreet.privacy.words import in_words
 from discreet.release.certificate_text import asked_delta, losses, of_metric
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def promises(release: Release) -> list[str]:
     first = asked_delta(said)
     far = " of two tables at distance 1" if of_metric(said) else ""
     numbers = [
-        f"ε = {upward(loss)} at δ = {delta:g}{far}" for delta, loss in losses(said) if delta in {0.0, first}
-    ] or [f"ε = {upward(loss)} at δ = {delta:g}{far}" for delta, loss in losses(said)]
+        f"ε = {loss.words} at δ = {loss.delta:g}{far}" for loss in losses(said) if loss.delta in {0.0, first}
+    ] or [f"ε = {loss.words} at δ = {loss.delta:g}{far}" for loss in losses(said)]
     return [
         f"target   {in_words(release.target)}, {release.relation.name}",
         f"promised {'; '.join(numbers) or reworded(said['guarantee_words'])}",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.privacy.words import upward
+from discreet.privacy.words import number
+from discreet.release.certificate_text import losses
 from discreet.report.drawn.svg import (
     Axis,
     area,
@@ -87,7 +88,7 @@ def privacy_curve(release: Release, promised: Mapping[str, Any]) -> Html:
         ]
         return 314, joined(parts)
 
-    story = "; ".join(powers(f"at δ = {d:g}, ε = {upward(e)}") for e, d in known)
+    story = "; ".join(powers(f"at δ = {loss.delta:g}, ε = {loss.words}") for loss in losses(promised))
     return responsive("privacy", "How δ falls as ε grows", f"Certified: {story}.", draw)
 
 
@@ -107,7 +108,7 @@ def _powers(up: Axis, left: float, right: float) -> Html:
 def _mark(across: Axis, up: Axis, mark: tuple[float, float], width: int) -> Html:
     """Mark the promised point, its words on the side that has room."""
     x, y = across.at(mark[0]), up.at(_log(mark[1]))
-    said = powers(f"ε = {upward(mark[0])}, δ = {mark[1]:g}")
+    said = powers(f"ε = {number(mark[0])}, δ = {mark[1]:g}")
     left = x > width / 2
     above = y > 200
     place = (x - 10 if left else x + 10, y - 10 if above else y + 20)
