@@ -84,6 +84,7 @@ function distinguishability(signal) {
 export async function meaning({ query, signal }) {
   return { title: "What ε means here", body: [
     element("p", { class: "lead" },
-      "Whatever somebody believes about one person, and whatever else they know: but for the chance that comes with δ, a release moves their belief by no more than this."),
+      "Whatever somebody believes about one person, and whatever else they know: a release moves their belief by "
+        + "no more than this, but for the small chance that comes with δ."),
     odds(query, signal), distinguishability(signal)] };
 }
