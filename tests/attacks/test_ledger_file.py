@@ -187,7 +187,7 @@ def test_notes_and_reasons_are_texts(tmp_path, words):
         with pytest.raises(LedgerError, match="a note is a text"):
             ledger.charge(PureDP(0.5), note=words)
         receipt = ledger.charge(PureDP(0.5))
-        with pytest.raises(LedgerError, match="a refund needs a reason"):
+        with pytest.raises(LedgerError, match="reason of a refund is a text of 1 to"):
             ledger.refund(receipt.id, words)
 
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
+import discreet as dc
 from discreet.ledger import Ledger
 from discreet.line.local import release_observations
 from discreet.mechanisms.local.profile_categorical import SmoothCategorical
@@ -79,3 +80,15 @@ def test_numbers_that_no_double_holds_are_strangers_too(home, mechanism):
         frame.at[17, "x"] = value  # noqa: PD008 - a list is one value here
         answers.append(released(mechanism, frame, f"n{i}"))
     assert all(answer == answers[0] for answer in answers)
+
+
+def test_cells_of_a_table_whose_levels_hold_commas_stay_apart(tmp_path):
+    """The cell of "A, B" and C is not that of A and "B, C"."""
+    rows = pd.DataFrame({"a": ["A, B", "A", "A"] * 40, "b": ["C", "B, C", "C"] * 40})
+    schema = {"a": dc.Categories(["A, B", "A"]), "b": dc.Categories(["C", "B, C"])}
+    table = dc.Table.open(rows, schema=schema)
+    with dc.Ledger.open(tmp_path / "b.db", budget=dc.PureDP(10**6)) as ledger:
+        ask = {"target": dc.PureDP(1000), "ledger": ledger}
+        release = dc.privatise(table["a", "b"], dc.DirichletCategorical([1] * 4), **ask)
+    assert release.value.noisy == (40, 0, 40, 40)
+    assert list(release.posterior.names) == ["'A, B', C", "'A, B', 'B, C'", "A, C", "A, 'B, C'"]

@@ -257,3 +257,20 @@ def test_released_observations_are_safe_to_open_and_exact_as_parquet(run, home):
         else:
             table = parquet.read_table(home / name)
             assert (table.column_names, set(table[column].to_pylist())) == ([column], seen)
+
+
+# --- what goes into the ledger is there for good ------------
+@pytest.mark.parametrize("where", [f"postgresql://me:{SECRET}@h/base", f"host=h password={SECRET}"])
+def test_no_password_is_written_into_a_ledger(run, home, budget, where):
+    """A script that says --label "$URL" must not put its password into a chain that cannot be changed."""
+    fit = [word if word != "monday" else "one" for word in FIT]
+    done = run(*fit, "--out", "out", "--label", where, "--actor", f"Zoë {where}", "--note", f"from {where}")
+    assert done.code == 0, done.err
+    assert run(*fit[:-1], "two", "--out", "two", "--label", where).code == 0
+    assert run("ledger", "require", budget, where, "--scope", "default").code == 0
+    assert run("ledger", "close", budget, "default", "--reason", f"moved to {where}").code == 0
+    assert run("ledger", "export", budget, "h.json").code == 0
+    run("ledger", "show", budget, "--picture", "s.svg")
+    files = [path for path in home.rglob("*") if path.is_file()]
+    assert len(files) > 8
+    assert [path.name for path in files if SECRET.encode() in path.read_bytes()] == []

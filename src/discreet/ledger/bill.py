@@ -16,7 +16,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.json import to_json
 from discreet.privacy.words import in_words
 from discreet.release.receipt import Entry, LedgerError, Receipt, canonical, written
-from discreet.shown import visible
+from discreet.shown import visible, without_secrets
 
 LONGEST_NAME, LONGEST_NOTE = 200, 4000
 
@@ -101,17 +101,31 @@ def described(about: Mapping[str, Any]) -> dict[str, Any]:
     strange = sorted(set(about) - set(ABOUT))
     if strange:
         raise LedgerError(f"about says {', '.join(ABOUT)}; got {', '.join(strange)}")
-    kept = {name: about[name] for name in ABOUT if about.get(name)}
-    for name, value in kept.items():
-        for word in value if name == "columns" else [value]:
-            shown(ABOUT[name], word)
-    return {**kept, "columns": list(kept["columns"])} if "columns" in kept else kept
+    return {name: _said(name, about[name]) for name in ABOUT if about.get(name)}
 
 
-def shown(what: str, word: str) -> None:
-    """Refuse what cannot be shown as it stands; blanks of any kind, as in the names of files, can."""
+def _said(name: str, value: str | Sequence[str]) -> str | list[str]:
+    """Return a word, or all words where there are several."""
+    several = name == "columns" and not isinstance(value, str)
+    return [shown(ABOUT[name], word) for word in value] if several else shown(ABOUT[name], value)
+
+
+def shown(what: str, word: object) -> str:
+    """Return a word without passwords: what is in the chain is there for good.
+
+    What cannot be shown as it stands is refused; blanks of any kind, as in the names of files, can.
+    """
     if not isinstance(word, str) or len(word) > LONGEST_NAME or visible(word) != word:
         raise LedgerError(f"a {what} is at most {LONGEST_NAME} characters that can be shown, got {word!r}")
+    return without_secrets(word)
+
+
+def noted(what: str, words: str, least: int = 0) -> str:
+    """Return a note or a reason without passwords; refuse what is no text, or too long a one."""
+    if not isinstance(words, str) or not least <= len(words) <= LONGEST_NOTE:
+        length = f"{least} to" if least else "at most"
+        raise LedgerError(f"a {what} is a text of {length} {LONGEST_NOTE} characters")
+    return without_secrets(words)
 
 
 def replayed(book: Transaction, first: Entry, bill: Bill, scopes: list[str]) -> Receipt:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Self, final
 from discreet.ledger import changes, keys
 from discreet.ledger.amounts import Remaining
 from discreet.ledger.bill import (
-    LONGEST_NOTE,
     Bill,
     charged,
     described,
     named,
+    noted,
     open_charge,
     opened,
     refusing,
@@ -177,9 +177,8 @@ class Ledger:
         says who asks what of which data: data, fingerprint, columns, model, mechanism, actor.
         """
         name = uuid.uuid4().hex if charge_id is None else named("charge id", charge_id)
-        if not isinstance(note, str) or len(note) > LONGEST_NOTE:
-            raise LedgerError(f"a note is a text of at most {LONGEST_NOTE} characters")
-        bill = Bill(name, guarantee, target, note, described(about or {}), charge_id is not None)
+        said = noted("note", note), described(about or {})
+        bill = Bill(name, guarantee, target, *said, charge_id is not None)
         for _again in range(PATIENCE):
             chosen = [scope.settled(guarantee, target) for scope in self._chosen(scopes)]
             try:
@@ -233,8 +232,7 @@ class Ledger:
 
     def refund(self, receipt_id: str, reason: str) -> Entry:
         """Give back a charge whose release was never computed; both stay on record."""
-        if not isinstance(reason, str) or not 0 < len(reason) <= LONGEST_NOTE:
-            raise LedgerError(f"a refund needs a reason of 1 to {LONGEST_NOTE} characters")
+        reason = noted("reason of a refund", reason, least=1)
         with self._store.writing(f"refund {receipt_id!r}") as book:
             charge = open_charge(book, receipt_id)
             book.give_back(charge)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from discreet.ledger.amounts import spent_words
-from discreet.ledger.bill import LONGEST_NOTE, shown
+from discreet.ledger.bill import noted, shown
 from discreet.ledger.carried import capacities
 from discreet.ledger.reads import required_by, scope_row
 from discreet.ledger.scope import DoesNotFitError, Scope, closed_words
@@ -59,7 +59,7 @@ def raised(book: Transaction, asked: Scope, reason: str) -> None:
     if not _reason(reason).strip():
         raise LedgerError("to raise a budget takes a reason, which stays on record")
     try:
-        book.change_budget("raise", before, after, reason)
+        book.change_budget("raise", before, after, _reason(reason))
     except DoesNotFitError as full:  # one part goes up and another down
         raise LedgerError(
             f"scope {before.name!r} has spent more than {in_words(after.budget)} holds"
@@ -68,7 +68,7 @@ def raised(book: Transaction, asked: Scope, reason: str) -> None:
 
 
 def require(book: Transaction, data: str, scopes: Sequence[str], reason: str) -> None:
-    shown("data set's label", data)
+    data = shown("data set's label", data)
     if not data:
         raise LedgerError('name a data set by its label, fingerprint or place; "*" stands for every charge')
     wanted = sorted(set(scopes))
@@ -88,9 +88,7 @@ def require(book: Transaction, data: str, scopes: Sequence[str], reason: str) ->
 
 
 def _reason(reason: str) -> str:
-    if not isinstance(reason, str) or len(reason) > LONGEST_NOTE:
-        raise LedgerError(f"a reason is a text of at most {LONGEST_NOTE} characters")
-    return reason
+    return noted("reason", reason)
 
 
 def _comparable(book: Transaction, asked: Scope) -> tuple[Scope, Scope]:

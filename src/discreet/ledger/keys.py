@@ -8,7 +8,7 @@ from typing import final
 
 from sqlalchemy import Connection, select
 
-from discreet.ledger.bill import LONGEST_NOTE, shown
+from discreet.ledger.bill import noted, shown
 from discreet.ledger.reads import found
 from discreet.ledger.schema import ENTRIES
 from discreet.ledger.transaction import Transaction
@@ -58,7 +58,7 @@ def keys(connection: Connection) -> dict[str, Key]:
 
 
 def add(book: Transaction, public: PublicKey, name: str) -> Key:
-    shown("name of a key's owner", name)
+    name = shown("name of a key's owner", name)
     if not name.strip():
         raise LedgerError("say whose key it is: a name")
     known = keys(book.connection).get(public.fingerprint)
@@ -73,12 +73,12 @@ def add(book: Transaction, public: PublicKey, name: str) -> Key:
 def retire(book: Transaction, fingerprint: str, reason: str, *, revoked: bool) -> None:
     """End a key; the reason stays on record."""
     key = _one(keys(book.connection), fingerprint)
-    if not isinstance(reason, str) or not 0 < len(reason.strip()) <= LONGEST_NOTE:
+    if not noted("reason", reason).strip():
         raise LedgerError("to retire a key takes a reason, which stays on record")
     if key.revoked or (key.retired is not None and not revoked):
         raise LedgerError(f"the key {key.fingerprint[:16]}… of {key.name} is {key.state} already")
     name = f"{key.fingerprint} {'revoked' if revoked else 'retired'}"
-    book.append("retire", name, scopes=[], key=key.fingerprint, revoked=revoked, note=reason)
+    book.append("retire", name, scopes=[], key=key.fingerprint, revoked=revoked, note=noted("reason", reason))
 
 
 def _one(listed: dict[str, Key], fingerprint: str) -> Key:

@@ -30,7 +30,10 @@ class Joint(Expression):
     def kind(self, schema: Schema) -> Kind:
         """Categories of every combination of the columns' labels, of which one always holds."""
         each = [labels_of(schema[name], name) for name in self.columns]
-        if len(levels := [", ".join(cell) for cell in product(*each)]) > MOST_CELLS:
+        levels = [", ".join(cell) for cell in product(*each)]
+        if len(set(levels)) < len(levels):  # "A, B" and C, or A and "B, C"
+            levels = [", ".join(repr(x) if ", " in x else x for x in cell) for cell in product(*each)]
+        if len(levels) > MOST_CELLS:
             raise ValueError(
                 f"{', '.join(self.columns)} have {len(levels)} joint values, more than {MOST_CELLS}: hardly "
                 "a cell would see a record; take fewer or coarser columns"
