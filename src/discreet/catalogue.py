@@ -533,6 +533,11 @@ ROWS: dict[str, ModelRow] = {row.name: row for row in _ROWS}
 def row_of(model: object) -> ModelRow:
     """Return the row of a model, or refuse a model that has none."""
     row = ROWS.get(getattr(model, "name", ""))
+    if row is None and isinstance(model, str) and model in ROWS:
+        raise TypeError(
+            f"a model is wanted, not its name: give {ROWS[model].model.partition(':')[2]}(…), or build it "
+            f"with a weak prior by model_for(table, {model!r})"
+        )
     if row is None:
         raise TypeError(f"{type(model).__name__} has no row in the catalogue; there are {', '.join(ROWS)}")
     return row

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import discreet as dc
 from discreet.posteriors.normal.in_units import LinearPosterior
@@ -216,3 +217,20 @@ def test_the_radius_rule_is_public_arithmetic():
     table = dc.Table.open(world(np.random.default_rng(0), 10), schema=SCHEMA)
     bound = dc.statistics.bounded(table, dc.BayesianLinearRegression(target="y", features=FEATURES))
     assert float(bound.model.radius) == pytest.approx(math.sqrt(1.5 + 0.5 + 2 + 0.25))
+
+
+def test_labelled_answers_have_the_density_of_the_line_they_follow(tmp_path):
+    """ε = 1000: N(line, σ²) per unit of y, which sums to one over y; rows keep their index."""
+    frame = world(np.random.default_rng(8), 3000)
+    posterior = released(frame, dc.ApproxDP(1000, 1e-6), 1, tmp_path).posterior
+    few = frame.head(4).set_index(pd.Index(["a", "b", "c", "d"]))
+    said = posterior.log_predictive(few)
+    deviation = posterior.flat_mean()[-1] ** 0.5
+    assert said["row"].to_numpy().tolist() == ["a", "b", "c", "d"]
+    middle, answers = posterior.predict(few), few["y"].to_numpy()
+    assert said.to_numpy() == pytest.approx(stats.norm.logpdf(answers, middle, deviation), abs=0.05)
+    low, high = -10, 90  # the bounds of y, beyond which labelled rows are clipped
+    over = pd.concat([few.head(1)] * 400).assign(y=np.linspace(low, high, 400))
+    assert np.exp(posterior.log_predictive(over)).sum().item() * (high - low) / 399 == pytest.approx(
+        1, abs=0.01
+    )

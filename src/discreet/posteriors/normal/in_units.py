@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.encoding.answers import spoken_columns
+from discreet.encoding.answers import by_row, spoken_columns
 from discreet.families.family import Floats, credible
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.named_columns import NamedColumns, references
@@ -19,6 +19,11 @@ from discreet.posteriors.normal.latent_model import SampledPosterior
 from discreet.posteriors.posterior import Diagnostics, FamilyPosterior, generator
 from discreet.posteriors.variables import Variable, in_a_row
 from discreet.sampling.source import SeededSource, Source
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from discreet.encoding.encoder import EncodedRows
 
 DRAWS, FIXED = 2000, 20250101  # of predictions: what is public needs no secret bits
 Encoded = SampledPosterior | ConjugatePosterior  # of encoded columns
@@ -116,17 +121,30 @@ class LinearPosterior(FamilyPosterior):
         return np.asarray(self._flat[generator(source).integers(len(self._flat), size=size)])
 
     # ── predictions ──
-    def log_predictive(self, x: ArrayLike) -> Floats:
-        """Log density of the answers of encoded records (x, y), as `statistic` takes them, per unit of y."""
-        return np.asarray(self.encoded.log_predictive(x) - np.log(self.named.answer.half))
+    def log_predictive(self, rows: object) -> xr.DataArray | Floats:
+        """Log density, per unit of y, of the answer of each labelled row, given its features: (row).
+
+        A plain array holds encoded records (x, y), as `statistic` takes them.
+        """
+        if isinstance(rows, np.ndarray):
+            return self._log_density(rows)
+        answer = self.named.answer
+        held = self._held(rows, (*self.named.features, answer.column))
+        y = (np.asarray(held.columns[answer.column], dtype=np.float64) - answer.centre) / answer.half
+        return by_row(self._log_density(np.column_stack([self.named.rows(held.columns), y])), held)
+
+    def _log_density(self, records: ArrayLike) -> Floats:
+        return np.asarray(self.encoded.log_predictive(records) - np.log(self.named.answer.half))
+
+    def _held(self, rows: object, columns: Sequence[str]) -> EncodedRows:
+        coded = {feature.column for feature in self.named.design if feature.level is not None}
+        return spoken_columns(rows, self.encoder, columns, coded)
 
     def predict(self, rows: object, *, codes: bool = False) -> NDArray[Any]:
         """E[y] of labelled rows, in the units of the answer; `codes`: of encoded rows, the constant last."""
         if codes:
             return self.middle(np.asarray(rows, dtype=np.float64))
-        coded = {feature.column for feature in self.named.design if feature.level is not None}
-        held = spoken_columns(rows, self.encoder, self.named.features, coded)
-        return self.expected_of(held.columns)
+        return self.expected_of(self._held(rows, self.named.features).columns)
 
     def predict_proba(self, rows: object, *, codes: bool = False) -> NoReturn:
         del rows, codes
