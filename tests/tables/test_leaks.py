@@ -226,8 +226,20 @@ def test_spark_says_nothing_either(heard, spark):
 
 
 def test_a_password_is_not_repeated(heard):
+    for url in (
+        f"postgresql://user:{TEXT}@127.0.0.1:1/db",
+        f"postgresql://user:{TEXT}/{TEXT}@127.0.0.1:1/db",  # a driver takes a part for a port, and quotes it
+        f"postgresql://user@127.0.0.1:1/db?password={TEXT}",
+        f"postgresql://user:{TEXT}@127.0.0.1:1/db?sslmode={TEXT}",  # quoted as no mode that there is
+    ):
+        assert isinstance(
+            told_by(lambda url=url: Table.open(url, table="t", schema=SCHEMA), heard), TableError
+        )
+
+
+def test_a_failed_connection_says_why(heard):
     url = f"postgresql://user:{TEXT}@127.0.0.1:1/db"
-    assert isinstance(told_by(lambda: Table.open(url, table="t", schema=SCHEMA), heard), TableError)
+    assert "onnection refused" in str(told_by(lambda: Table.open(url, table="t", schema=SCHEMA), heard))
 
 
 def test_a_missing_driver_names_its_extra(monkeypatch):

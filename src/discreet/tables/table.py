@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn, TypeVar, final
+from urllib.parse import unquote
 
 from discreet.families.family import Family
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Relation
+from discreet.shown import HIDDEN, without_secrets
 from discreet.tables.derived.columns import Expression
 from discreet.tables.schema import Kind, Schema, as_schema
 
@@ -21,6 +24,12 @@ if TYPE_CHECKING:
 
 # ── Errors of the data layer, which never carry what an engine said: engines quote values.
 T = TypeVar("T")
+# an address whose password holds no character that ends it
+_PLAIN = re.compile(r"[a-z]+://(?:[^:/?#@]*(?::[^:/?#@]*)?@)?[^@#]*")
+WITHHELD = (
+    "the engine's own message is withheld, because it may quote private values: run the same query with the "
+    "engine's tools to see it"
+)
 
 
 class TableError(RuntimeError):
@@ -33,12 +42,38 @@ class MissingExtra(ImportError):  # noqa: N818 - said in the user's words
 
 def guarded(doing: str, call: Callable[[], T]) -> T:
     """Return call(), which opens and looks at no value; of a failure only the name of its class gets out."""
-    return _guarded(doing, call, lambda error: f" ({type(error).__name__})")
+    return _guarded(doing, call, lambda error: f" ({type(error).__name__}); {WITHHELD}")
 
 
 def blindly(doing: str, call: Callable[[], T]) -> T:
     """Return call(), which reads values; of a failure only that it failed: its class may tell of one row."""
-    return _guarded(doing, call, lambda _: "")
+    return _guarded(doing, call, lambda _: f"; {WITHHELD}")
+
+
+def connected(doing: str, call: Callable[[], T], url: str) -> T:
+    """Return call(), which connects to a database and asks nothing of it: of a failure the driver's words.
+
+    They are of host, port and user; whatever stands in the address as a secret is taken out. Where a driver
+    may take a part of a password for something else, its words are withheld.
+    """
+
+    def told(error: BaseException) -> str:
+        if _PLAIN.fullmatch(url) is None:
+            return f" ({type(error).__name__}); a password must be percent-encoded in an address"
+        words = without_secrets(" ".join(str(error).split())) or type(error).__name__
+        for secret in sorted(secrets_of(url), key=len, reverse=True):
+            words = words.replace(secret, HIDDEN)
+        return f": {words.rstrip('.')}; check the address, the server and the password"
+
+    return _guarded(doing, call, told)
+
+
+def secrets_of(url: str) -> set[str]:
+    """Return the password of an address and what its query assigns, as they stand there and decoded."""
+    rest, _, query = url.partition("://")[2].partition("?")
+    who = rest.partition("@")[0] if "@" in rest else ""
+    typed = {who.partition(":")[2], *(part.partition("=")[2] for part in query.split("&"))}
+    return {form for word in typed for form in (word, unquote(word)) if form}
 
 
 def _guarded(doing: str, call: Callable[[], T], told: Callable[[BaseException], str]) -> T:
@@ -59,10 +94,7 @@ def _guarded(doing: str, call: Callable[[], T], told: Callable[[BaseException], 
         raised, missing = told(error), None
     if missing is not None:
         raise MissingExtra(f"{doing} needs {missing}; {_extra(missing)}")
-    raise TableError(
-        f"{doing} failed{raised}; the engine's own message is withheld, because it may quote private "
-        "values: run the same query with the engine's tools to see it"
-    )
+    raise TableError(f"{doing} failed{raised}")
 
 
 EXTRAS = {"psycopg": "postgres", "psycopg2": "postgres", "pyspark": "spark", "polars": "frames"}

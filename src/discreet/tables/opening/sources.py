@@ -16,7 +16,7 @@ from discreet.tables.encode import COLUMNS, all_of, comparable, duckdb_columns, 
 from discreet.tables.engine import hush_spark, spill_folder
 from discreet.tables.opening.csv_file import CsvFile
 from discreet.tables.opening.frames import TEXT, opener_of
-from discreet.tables.table import MissingExtra, TableError, blindly, guarded
+from discreet.tables.table import MissingExtra, TableError, blindly, connected, guarded
 
 if TYPE_CHECKING:
     import duckdb
@@ -127,8 +127,7 @@ def _from_postgres(url: str, table: str, columns: Collection[str]) -> TableSourc
 
         return ibis.connect(url.replace("postgresql://", "postgres://", 1))
 
-    # the address may hold a password, and is not repeated
-    connection = guarded("connecting to PostgreSQL", connect)
+    connection = connected("connecting to PostgreSQL", connect, url)
     return _table(connection, table, columns, "SELECT 1 WHERE to_regclass(quote_ident(%s)) IS NOT NULL")
 
 
