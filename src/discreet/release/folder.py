@@ -128,12 +128,20 @@ def refuse_other_certificate(home: Path, release: Release) -> None:
     Of a release by another version only the facts are compared: words may have changed since.
     """
     held, true = _read_json(home / CERTIFICATE), json.loads(json_text(release.certificate()))
-    if release.version != __version__:
-        held, true = ({name: _facts(said, name) for name in FACTS} for said in (held, true))
+    facts = _differing(*({name: _facts(said, name) for name in FACTS} for said in (held, true)))
+    wrong = facts if release.version != __version__ else _differing(held, true)
+    if wrong:
+        said = f"is not the certificate of this release: {', '.join(wrong)} differs"
+        words = (
+            "" if facts else "; its facts are right, so that another build may have worded it: save it again"
+        )
+        raise BrokenRelease(f"{home / CERTIFICATE} {said}{words}")
+
+
+def _differing(held: dict[str, Any], true: dict[str, Any]) -> list[str]:
+    """Name what is not the same text: to Python 1 is True, and 1.0."""
     said, meant = ({name: canonical(part) for name, part in one.items()} for one in (held, true))
-    if said != meant:  # as texts: to Python 1 is True, and 1.0
-        wrong = ", ".join(name for name in {**meant, **said} if said.get(name) != meant.get(name))
-        raise BrokenRelease(f"{home / CERTIFICATE} is not the certificate of this release: {wrong} differs")
+    return [name for name in {**meant, **said} if said.get(name) != meant.get(name)]
 
 
 FACTS = {
