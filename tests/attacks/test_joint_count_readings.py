@@ -392,5 +392,5 @@ def test_ranks_of_the_truth_are_uniform(make):
 
 
 def test_ranks_of_a_reading_that_is_told_more_weight_are_not():
-    """60 settings: half of them speak up, most that chains have not met; p is 1e-6 of 24, 1e-8 of 30."""
+    """60 settings: half speak up, most that chains have not converged; p is 1e-6 of 24, 1e-8 of 30."""
     assert uniform([rank(mixture_case, seed, told=20.0) for seed in range(60)]) < 1e-4

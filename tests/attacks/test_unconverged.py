@@ -88,7 +88,7 @@ def test_a_column_of_zeros_and_ones_and_a_constant_are_no_matter(declared):
     off, ratio = distances(found, model.update(model.statistic(rows), len(rows)))
     assert (off < 0.15).all()
     assert ratio == pytest.approx(1, abs=0.1)
-    assert not any("have not met" in words or "deviations" in words for words in found.cautions)
+    assert not any("have not converged" in words or "deviations" in words for words in found.cautions)
 
 
 def test_columns_of_very_different_sizes_are_read_by_another_law_where_chains_do_not_meet(monkeypatch):
@@ -97,12 +97,12 @@ def test_columns_of_very_different_sizes_are_read_by_another_law_where_chains_do
     rows = kids() * [1, 1, 50, 70] + [0, 0, 100, 80]
     model = BayesianLinearRegression([0] * 3, (0.01 * np.eye(3)).tolist(), 2, 300, radius=220)
     release = released(model, rows, 1e-6)
-    assert any("have not met" in words for words in release.read(law="moments").cautions)
+    assert any("have not converged" in words for words in release.read(law="moments").cautions)
     found = release.posterior
     off, ratio = distances(found, model.update(model.statistic(rows), len(rows)))
     assert (off < 0.15).all()
     assert ratio == pytest.approx(1, abs=0.1)
-    assert not any("have not met" in words for words in found.cautions)
+    assert not any("have not converged" in words for words in found.cautions)
 
 
 @pytest.mark.parametrize("n", [50, 1000])
@@ -311,7 +311,9 @@ def test_chains_that_are_too_short_say_so_wherever_cautions_are_shown(law):
     rows = np.random.default_rng(6).normal(0.3, 0.5, (60, 2))
     hasty = ChainLengths(chains=3, draws=8, thin=1, burn=1)
     found = released(model, rows, 0.5).read(law=law, plan=hasty)
-    assert any("chains have not met" in words or "independent ones" in words for words in found.cautions)
+    assert any(
+        "chains have not converged" in words or "independent ones" in words for words in found.cautions
+    )
     assert found.cautions[0] in repr(found)
 
     class Release:

@@ -288,7 +288,7 @@ def test_several_answers_are_not_averaged():
 
 
 def test_cautions_tell_chains_that_have_not_met_and_noise_left_out():
-    assert any("have not met" in words for words in POSTERIORS["sampled"].cautions)
+    assert any("have not converged" in words for words in POSTERIORS["sampled"].cautions)
     assert POSTERIORS["conjugate"].cautions == (NAIVE,)
     assert POSTERIORS["grid"].cautions == POSTERIORS["weights"].cautions == ()
     assert any("T = 3" in words for words in POSTERIORS["private chain"].cautions)

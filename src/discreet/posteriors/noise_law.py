@@ -104,7 +104,7 @@ class NoiseLaw:
 
 
 # ── What a reading says against itself: one place for every posterior that chains or swarms computed.
-MIXED = 1.05  # R-hat above which chains have not met [Vehtari et al. 2021 ask for 1.01 of long chains]
+MIXED = 1.05  # R-hat above which chains have not converged [Vehtari et al. 2021 ask for 1.01 of long chains]
 FEWEST = 100  # effective draws below which ends of intervals are rough
 FAR = 6.0  # deviations of a sum of squares, or of absolute values, beyond which data and model disagree
 ROOM = 0.05  # clipped records, over √n, that move no posterior by more than a few hundredths of its deviation
@@ -153,7 +153,7 @@ def cautions(
         )
     elif found.chains and not found.r_hat <= MIXED:
         said.append(
-            f"chains have not met (R-hat {found.r_hat:.2f}): do not rely on these intervals; read the "
+            f"chains have not converged (R-hat {found.r_hat:.2f}): do not rely on these intervals; read the "
             "release again with longer chains, which costs nothing, or under a prior that is less vague"
         )
     elif found.chains and not found.ess >= FEWEST:

@@ -62,7 +62,7 @@ class CellFindings:
         compared = [one for one in self.tables if one.compared and len(one.groups) > 1]
         if not compared:
             return _largest(self.tables[0])
-        return max(map(Contrast.of, compared), key=lambda found: found.gap).sentence()
+        return max(map(Contrast.of, compared)).sentence()
 
     def picture(self) -> Html:
         drawn = (strips(f"table{i}", one) for i, one in enumerate(self.tables[:MOST_TABLES]))
@@ -102,7 +102,8 @@ class Contrast:
     """The level whose share differs most between two groups, by what the intervals leave between them."""
 
     one: Shares
-    gap: float
+    sure: bool  # whether the intervals leave something between them
+    size: float  # that, or the difference of the means
     level: int
     most: int  # the group where its share is largest
     least: int
@@ -111,13 +112,24 @@ class Contrast:
     def of(cls, one: Shares) -> Contrast:
         read = np.isfinite(one.interval).all()
         low, high = (one.interval[..., 0], one.interval[..., 1]) if read else (one.mean, one.mean)
-        gaps = low.max(axis=0) - high.min(axis=0)
-        level = int(gaps.argmax())
-        return cls(one, float(gaps[level]), level, int(low[:, level].argmax()), int(high[:, level].argmin()))
+        return max(cls._between(one, low, high, sure=True), cls._between(one, one.mean, one.mean, sure=False))
+
+    @classmethod
+    def _between(cls, one: Shares, low: Floats, high: Floats, *, sure: bool) -> Contrast:
+        """Find the pair of groups and the level where low of the one exceeds high of the other most."""
+        gaps = low[:, None, :] - high[None, :, :]
+        gaps[np.arange(len(gaps)), np.arange(len(gaps))] = -np.inf
+        most, least, level = np.unravel_index(int(gaps.argmax()), gaps.shape)
+        size = float(gaps[most, least, level])
+        return cls(one, sure and size > 0, size, int(level), int(most), int(least))
+
+    def __lt__(self, other: Contrast) -> bool:
+        """Order by certainty first, then by size."""
+        return (self.sure, self.size) < (other.sure, other.size)
 
     def sentence(self) -> str:
         name, level = quoted(self.one.name), quoted(self.one.levels[self.level])
-        sure = "" if self.gap > 0 else "No difference is beyond doubt; the largest is this: "
+        sure = "" if self.sure else "No difference is beyond doubt; the largest is this: "
         most, least = (_share(self.one, group, self.level) for group in (self.most, self.least))
         where, other = (_within(self.one.groups[group]) for group in (self.most, self.least))
         return f"{sure}{name} is {level} in {most} of records {where}, and in {least} of those {other}."

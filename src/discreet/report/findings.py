@@ -40,7 +40,7 @@ COMPARED = (
 MOST_LINES = 25  # of a table; the rest is counted
 AWARE = (
     "The posterior is that of the parameter given the noisy statistic and the law of its noise: intervals "
-    "are as wide as the noise makes them, and clipping at the public bounds is part of the model."
+    "are as wide as the noise makes them."
 )
 NO_INTERVAL = (
     "An interval is not available. This mechanism released {} of the posterior and nothing else; the "

@@ -57,7 +57,7 @@ def test_through_the_table_it_is_calibrated_by_the_gaussian_profile(tmp_path):
     assert posterior.diagnostics.method == METHOD
     low, high = posterior.interval(0.999).T
     assert ((low < truth) & (truth < high)).all()
-    assert not any("have not met" in words or "deviations" in words for words in posterior.cautions)
+    assert not any("have not converged" in words or "deviations" in words for words in posterior.cautions)
     clipped = dc.privatise(
         narrow, family(7, radius=1), target=dc.ApproxDP(1, 1e-5), ledger=ledger, source=SeededSource(4)
     )

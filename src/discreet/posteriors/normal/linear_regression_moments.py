@@ -192,7 +192,7 @@ Known = tuple[Floats, Floats, float, float]  # m, P, a, b
 
 METHOD = "errors in variables, normal; clipped rows not modelled, XᵀX made semidefinite where a variance"
 SWARMS, SIZE = 2, 1000
-LONGER = 8  # times as many moves at the end, where swarms have not met
+LONGER = 8  # times as many moves at the end, where swarms have not converged
 EXTRA = 3  # ln g, ln λ of the diagonal, ln λ beside it
 APART = float(np.log(0.5))  # a guess of ln λ, right within a factor e
 

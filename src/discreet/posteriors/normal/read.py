@@ -217,7 +217,7 @@ def drawn(found: MomentDraws, rng: np.random.Generator) -> tuple[Floats, Floats]
 
 
 # ── read
-ROUNDS, LONGER = 2, 4  # chains that have not met are run again, so many times as long
+ROUNDS, LONGER = 2, 4  # chains that have not converged are run again, so many times as long
 CHAINS = {"records": augmented, "limit": limiting}
 LAWS = ("moments", *CHAINS)
 OPEN = 2.0**20  # times as wide, a door clips nothing
@@ -259,7 +259,7 @@ def run(
     plan: ChainLengths | None,
     source: Source,
 ) -> SampledPosterior:
-    """Run several chains, without a plan longer ones where they have not met, and say how they went."""
+    """Run several chains, without a plan longer ones where they have not converged, and say how they went."""
     if law not in CHAINS:
         raise ValueError(f"no law {law!r} of this release; choose one of {', '.join(LAWS)}")
     how, rng = plan or ChainLengths.suggested(law, model), np.random.default_rng(source.words(4).tolist())
