@@ -15,7 +15,7 @@ from discreet.families.named_columns import references
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.posteriors.regression.coefficients import CoefficientDraws, Coefficients
 from discreet.report.drawn.pictures import bars, drawn_rows, forest
-from discreet.report.effects import Change, clearest, effect
+from discreet.report.effects import Effect, clearest, effect
 from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
 from discreet.report.numbers import decimals, shown, whole
 from discreet.report.subject import LEVEL, Group, Subject, Summary, quoted, released_draws
@@ -215,14 +215,14 @@ def _effect(model: GeneralizedLinear) -> str:
     return grown.get(model.loss.name, f"prediction of {_answer(model)} grows")
 
 
-def _change(model: GeneralizedLinear) -> Change:
+def _change(model: GeneralizedLinear) -> Effect:
     grown = {
         "logistic": f"the odds of {_answer(model)} are multiplied by",
         "clipped_poisson": f"the rate of {_answer(model)} is multiplied by",
     }
     if model.loss.name in grown:
-        return Change(grown[model.loss.name], exp)
-    return Change(f"the prediction of {_answer(model)} changes by")
+        return Effect(grown[model.loss.name], exp)
+    return Effect(f"the prediction of {_answer(model)} changes by")
 
 
 def _prediction(model: GeneralizedLinear, value: float) -> str:

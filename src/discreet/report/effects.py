@@ -14,7 +14,7 @@ from discreet.report.subject import Group, Summary, quoted
 
 @final
 @dataclass(frozen=True)
-class Change:
+class Effect:
     """What a weight does to the answer, and the number that says it: the weight, or its exponential."""
 
     words: str  # as the start of a sentence goes on: "the odds of “ill” are multiplied by"
@@ -28,7 +28,7 @@ def clearest(ends: np.ndarray, indices: Sequence[int]) -> tuple[int, bool]:
     return best, bool(distance[best] > 0)
 
 
-def effect(group: Group, here: Summary, top: int, change: Change, *, sure: bool) -> str:
+def effect(group: Group, here: Summary, top: int, change: Effect, *, sure: bool) -> str:
     """Say what one column does, with its interval."""
     low, mean, high = (
         change.of(float(v)) for v in (here.interval[top, 0], here.mean[top], here.interval[top, 1])

@@ -12,7 +12,7 @@ from discreet.families.family import Family, Floats
 from discreet.posteriors.posterior import FamilyPosterior
 from discreet.report.drawn.density import density, drawn_on_prior
 from discreet.report.drawn.pictures import MOST_ROWS, drawn_rows, forest
-from discreet.report.effects import Change, clearest, effect
+from discreet.report.effects import Effect, clearest, effect
 from discreet.report.markup import Html, cautions, element, joined, paragraphs, table
 from discreet.report.numbers import NONE, decimals, places_for, powers, shown, whole
 from discreet.report.predictive import predictive
@@ -81,7 +81,7 @@ class Findings:
         here = self.posterior.within(group)
         if group.answer:
             top, sure = clearest(here.interval * np.array(group.per)[:, None], group.pictured)
-            return effect(group, here, top, Change(f"{group.answer} changes by"), sure=sure)
+            return effect(group, here, top, Effect(f"{group.answer} changes by"), sure=sure)
         top = shown_first(group, here.mean, 1)[0]
         places = max(0, decimals(float(here.widths[top])) - 1)
         mean, low, high = (
