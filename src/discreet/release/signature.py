@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import stat
+import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -195,7 +196,7 @@ def _written(place: Path, body: bytes, mode: int) -> None:
 def written_beside(folder: Path, signatures: Sequence[Signature]) -> Path:
     """Put the signatures beside the certificate, whole or not at all."""
     document = {"format": FORMAT, "signatures": [asdict(signature) for signature in signatures]}
-    part, place = folder / f".{SIGNATURE}.part", folder / SIGNATURE
+    part, place = folder / f".{SIGNATURE}.{uuid.uuid4().hex}", folder / SIGNATURE
     part.write_text(json_text(document, indent=2) + "\n", encoding="utf-8")
     part.replace(place)
     return place
