@@ -356,6 +356,14 @@ def test_the_command_closes_lowers_raises_and_requires(tmp_path):
         "every charge that names visits also charges alice, default" in discreet("ledger", "show", place)[1]
     )
     history = discreet("ledger", "history", place)[1]
-    for word in ("lower", "raise", "the board", "close", "she left", "reopen", "require"):
+    for word in (
+        "lower",
+        "raise",
+        "the board",
+        "close",
+        "she left",
+        "reopen",
+        "visits requires alice, default",
+    ):
         assert word in history
     assert discreet("ledger", "verify", place)[1].startswith("whole: 7 entries")

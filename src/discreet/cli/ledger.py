@@ -279,5 +279,12 @@ def _row(entry: Entry) -> list[object]:
     said = entry.content
     promised = said.get("guarantee", said.get("budget"))
     words = promise_words(promised) if promised else ""
-    scopes, note = " ".join(said["scopes"]), said.get("note", "")
-    return [entry.position, said["at"][:19], entry.kind, entry.id, scopes, words, note]
+    told = ": ".join(filter(None, (_decided(said), said.get("note", ""))))
+    return [entry.position, said["at"][:19], entry.kind, entry.id, " ".join(said["scopes"]), words, told]
+
+
+def _decided(said: dict[str, Any]) -> str:
+    """Say what an entry decides that is neither a charge nor a budget."""
+    if said["kind"] == "require":
+        return f"{said['data']} requires {', '.join(said['requires']) or 'no scope'}"
+    return str(said["owner"]) if said["kind"] == "key" else ""
