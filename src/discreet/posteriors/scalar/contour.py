@@ -26,6 +26,7 @@ NEGATIVE = 1e-7  # of Σ|terms|: a density as far below 0 is none
 WHOLE = 1e-9  # by how much Σ_q P(q | θ) may miss 1
 POINT = 0.05  # deviation of a law that has one point in effect
 SEEN = 0.1  # of the deviation of the weights: a normal law that widens them visibly
+POINTED = 1e-3  # of the tilted law: sums at points that a wider law would hide
 NEARBY = 8  # sums of records at their bounds, on either side, that noise can reach
 
 
@@ -63,11 +64,7 @@ class LogTransform:
 
     def log_ends(self, z: Complexes) -> Complexes:
         """Return the same of sums whose records all lie at their bounds."""
-        low, high = self.record.ends(self.theta)
-        top = np.maximum(low, high + self.record.width * z[:, 0].real)[:, None]
-        both = np.exp(low[:, None] - top) + np.exp(high[:, None] + self.record.width * z - top)
-        with np.errstate(divide="ignore"):
-            ends = self.count[:, None] * (top + np.log(both))
+        ends = self.count[:, None] * _log_at_ends(self.record, self.theta, z)
         return np.asarray(ends + self.weights.log_transform(z))
 
 
@@ -88,7 +85,13 @@ class MixedLogTransform:
         return replace(self, theta=self.theta[rows])
 
     def log(self, z: Complexes) -> Complexes:
-        each = self.record.log_mgf(z, self.theta)
+        return self._mixed(self.record.log_mgf(z, self.theta), z)
+
+    def log_ends(self, z: Complexes) -> Complexes:
+        """Return the same of sums whose records all lie at their bounds; no records do."""
+        return self._mixed(_log_at_ends(self.record, self.theta, z), z)
+
+    def _mixed(self, each: Complexes, z: Complexes) -> Complexes:
         rows = max(1, ELEMENTS // (self.sizes.size * z.shape[1]))
         parts = [slice(i, i + rows) for i in range(0, len(z), rows)]
         count = self.record.copies * self.sizes[:, None]
@@ -109,6 +112,15 @@ class MixedLogTransform:
         return np.full(
             self.theta.size, self.sizes.max() ** 0.5 * self.record.width + np.ptp(self.weights.centres)
         )
+
+
+def _log_at_ends(record: RecordLaw, theta: Floats, z: Complexes) -> Complexes:
+    """Log of the part of E e^{zq} that lies at the two bounds."""
+    low, high = record.ends(theta)
+    top = np.maximum(low, high + record.width * z[:, 0].real)[:, None]
+    both = np.exp(low[:, None] - top) + np.exp(high[:, None] + record.width * z - top)
+    with np.errstate(divide="ignore"):
+        return np.asarray(top + np.log(both))
 
 
 def log_likelihood(line: LogTransform | MixedLogTransform) -> tuple[Floats, Floats]:
@@ -199,7 +211,7 @@ def _integral(line: LogTransform | MixedLogTransform, tilt: Floats, period: Floa
     """
     here, half = line.at(tilt), np.floor(period / 2)
     blur = np.where(half > POINTS, 5.5 * period / (2 * np.pi * POINTS), 0.0)
-    split = _apart(line, blur)
+    split = _apart(line, blur) & isinstance(line, LogTransform)
     plain, soft, size = np.zeros(tilt.size), np.zeros(tilt.size), np.zeros(tilt.size)
     quiet = np.zeros(tilt.size, dtype=np.bool_)
     for first, last in pairwise(BLOCKS):
@@ -225,15 +237,14 @@ def _integral(line: LogTransform | MixedLogTransform, tilt: Floats, period: Floa
     log = here + np.log(np.maximum(share, LEAST) * size / period)
     if isinstance(line, LogTransform) and (cut & split).any():
         log = np.where(cut & split, np.logaddexp(log, _log_at_bounds(line)), log)
-    if isinstance(line, MixedLogTransform):  # no empty table is told from one of records far out
-        share = np.where(cut & (blur > SEEN * line.weights.spread), 0.0, share)
+    if isinstance(line, MixedLogTransform) and (lone := cut & _apart(line, blur)).any():
+        at_ends = line.take(lone).log_ends(tilt[lone, None].astype(np.complex128))[:, 0].real - here[lone]
+        share[lone] = np.where(at_ends > np.log(POINTED), 0.0, share[lone])
     return log, share
 
 
 def _apart(line: LogTransform | MixedLogTransform, blur: Floats) -> NDArray[np.bool_]:
     """Which rows would lose sums of records at their bounds, points that the noise still tells apart."""
-    if not isinstance(line, LogTransform):
-        return np.zeros(blur.size, dtype=np.bool_)
     reach = line.weights.noise.reach(40.0) / line.weights.unit
     return np.asarray((blur > SEEN * line.weights.spread) & (reach < NEARBY * line.record.width))
 

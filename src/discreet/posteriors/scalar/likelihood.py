@@ -219,6 +219,9 @@ class Likelihood:
         """Log Σ_n π(n) p(Ŝ | θ, n), n under one integral where noise is wide."""
         if n.size <= FEW or not self.weights(row, n).wide:
             return self._each(row, theta, n, log_prior)
+        if n[0] == 0:  # no records: a point, far from the sums of some
+            empty = log_prior[0] + self.weights(row, n[:1]).log(np.zeros((1, 1)))[0, 0]
+            return np.asarray(np.logaddexp(self._summed(row, theta, n[1:], log_prior[1:]), empty))
         found, share = log_likelihood(
             MixedLogTransform(self.record, theta, n, log_prior, self.weights(row, n))
         )
