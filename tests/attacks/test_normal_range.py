@@ -107,3 +107,25 @@ def test_rows_that_were_really_clipped_bring_a_caution_and_rows_within_wide_boun
         seeded=True,
     )
     assert ("clipped" in reading_of(release)[1]) == (far < 2)
+
+
+@pytest.mark.parametrize(("radius", "said"), [(4.5, True), (7, False)])
+@pytest.mark.parametrize("law", [None, "normal"])
+def test_few_clipped_rows_of_many_bring_a_caution_to_a_regression(radius, said, law):
+    """Six rows in a thousand take a deviation off σ² where n is 100 000: it was said from 2 % on."""
+    rng, n = np.random.default_rng(6), 100_000
+    model = BayesianLinearRegression([0], [[1]], 2, 1, radius=radius)
+    x = rng.standard_normal(n)
+    noisy = model.statistic(np.column_stack([x, x + rng.standard_normal(n)])) + rng.laplace(0, 100, 3)
+    release = NoisyStatistic(
+        model,
+        tuple(noisy.tolist()),
+        n,
+        joint=False,
+        noise="laplace",
+        scale=100.0,
+        guarantee=None,
+        seeded=True,
+    )
+    found = release.read() if law is None else release.read(law=law)
+    assert any("were clipped to it" in words for words in found.cautions) == said

@@ -43,9 +43,9 @@ def test_the_share_of_long_rows_is_that_of_rows_with_truths_and_levels_in_them(w
 def test_the_caution_is_for_rows_that_are_long_and_normal_rows_would_cry_wolf():
     rng = np.random.default_rng(2)
     rows = world(rng, 20_000, 0.25)
-    imagined = like(rows, rng)
+    imagined, variance = like(rows, rng), rng.normal(1, 0.01, 1000)
     assert np.mean(np.sum(rows**2, axis=1) > 1.75**2) < 0.002
     assert np.mean(np.sum(imagined**2, axis=1) > 1.75**2) > 0.15  # what was taken for the share
-    assert clipped(designed(1.75), imagined) is None
-    assert "seem to be longer than the radius 1.2 " in str(clipped(designed(1.2), imagined))
-    assert clipped(designed(2.3), 10 * imagined) is None  # √(4 + ¼): none can be longer
+    assert clipped(designed(1.75), imagined, variance) is None
+    assert "seem to be longer than the radius 1.2 " in str(clipped(designed(1.2), imagined, variance))
+    assert clipped(designed(2.3), 10 * imagined, variance) is None  # √(4 + ¼): none can be longer

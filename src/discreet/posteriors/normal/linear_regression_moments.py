@@ -19,7 +19,7 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.posteriors.noise_law import FEWEST, TAIL, cautions, judged, misfit
 from discreet.posteriors.normal.chains import ChainLengths
 from discreet.posteriors.normal.latent_model import LatentNormal, Observed, SampledPosterior
-from discreet.posteriors.normal.long_rows import clipped
+from discreet.posteriors.normal.long_rows import ROWS, clipped
 from discreet.posteriors.normal.moments import MomentDraws, Moments, near, sample
 from discreet.posteriors.normal.starts import LAST, settle
 from discreet.posteriors.posterior import Diagnostics
@@ -67,7 +67,7 @@ def drawn(
         how = found.diagnostics(watched)
     else:  # lots are independent, and what they are worth is known
         how = Diagnostics(METHOD_WEIGHTED, LOTS, KEPT, judged(watched)[0], effective)
-    more = (clipped(family, imagined(found, rng)),)
+    more = (clipped(family, imagined(found, rng), variance),)
     said = cautions(how, apart=found.apart, finite=bool(np.isfinite(theta).all()), more=more)
     return SampledPosterior(family, theta, found.size, how, said)
 
@@ -173,10 +173,10 @@ def fitted(found: MomentDraws) -> Floats:
 
 
 def imagined(found: MomentDraws, rng: np.random.Generator) -> Floats:
-    """Imagine a normal row of the second moments S/n, one for every draw."""
-    noise = rng.standard_normal(found.T.shape[:-1])
+    """Imagine normal rows of the second moments S/n, ROWS for every draw."""
+    noise = rng.standard_normal((ROWS, *found.T.shape[:-1]))
     noise[..., : found.target.seen[6]] = 1.0
-    rows = np.einsum("...ij,...j->...i", found.T, noise) / np.sqrt(found.n)[..., None]
+    rows = np.einsum("...ij,r...j->r...i", found.T, noise) / np.sqrt(found.n)[..., None]
     return np.asarray(rows.reshape(-1, rows.shape[-1]))
 
 
@@ -377,13 +377,20 @@ def read_normal(
     held = [x, level.reshape(*x.shape[:-1], 1)]
     how = Diagnostics(METHOD, swarms, size, *judged(np.concatenate(held, axis=-1)))
     finite = bool(np.isfinite(theta).all())
-    said = cautions(how, apart=apart, finite=finite, more=(clipped(prior, imagined_rows(prior, flat, rng)),))
+    said = cautions(
+        how,
+        apart=apart,
+        finite=finite,
+        more=(clipped(prior, imagined_rows(given, flat, rng), theta[..., -1]),),
+    )
     return SampledPosterior(prior, theta, count, how, said)
 
 
-def imagined_rows(prior: BayesianLinearRegression, x: Floats, rng: np.random.Generator) -> Floats:
-    """Imagine a row for every draw, x ~ N(0, gI)."""
-    d = prior.dimension
-    rows = rng.standard_normal((len(x), d)) * np.exp(x[:, d + 1 : d + 2] / 2)
-    answers = np.sum(rows * x[:, :d], axis=1) + rng.standard_normal(len(x)) * np.exp(x[:, d] / 2)
+def imagined_rows(given: Given, x: Floats, rng: np.random.Generator) -> Floats:
+    """Imagine ROWS rows for every draw, of XᵀX/n as it seems to be."""
+    d, many = given.prior.dimension, np.tile(x, (ROWS, 1))
+    values, vectors = np.linalg.eigh(given.semidefinite / max(given.n, 1.0))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    rows = rng.standard_normal((len(many), d)) @ root.T
+    answers = np.sum(rows * many[:, :d], axis=1) + rng.standard_normal(len(many)) * np.exp(many[:, d] / 2)
     return np.column_stack([rows, answers])

@@ -7,18 +7,25 @@ import numpy as np
 from discreet.families.family import Floats
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.named_columns import NamedColumns
+from discreet.posteriors.noise_law import matters
 
-CLIPPED = 0.02  # share of rows beyond the radius from which a caution is due
+CLIPPED = 0.02  # share of rows beyond the radius from which a caution is due, however little σ² is known
+ROWS = 32  # imagined for every draw: to see shares that matter where rows are many
+LEAST = 1e-150
 
 
-def clipped(family: BayesianLinearRegression, rows: Floats) -> str | None:
-    """Say where so many of these imagined rows (x, y) are too long that a reading should have modelled it."""
+def clipped(family: BayesianLinearRegression, rows: Floats, variance: Floats) -> str | None:
+    """Say where so many of these imagined rows (x, y) are too long that a reading should have modelled it.
+
+    They take about their share off σ² [measured]: they matter by how well its draws know it, where
+    rows are normal. Rows of named columns are not, and smaller shares of them cannot be told.
+    """
     named, radius = family.named, f"the radius {float(family.radius):.3g}"
     if named is not None and family.radius**2 >= named.longest:
         return None
     squares = np.sum(rows**2, axis=1) if named is None else squares_within(named, rows)
     share = float(np.mean(squares > float(family.radius) ** 2))
-    if share < CLIPPED:
+    if share < CLIPPED and (named is not None or not matters(share, 2 / _unknown(variance) ** 2)):
         return None
     if named is not None:
         return (
@@ -28,11 +35,18 @@ def clipped(family: BayesianLinearRegression, rows: Floats) -> str | None:
             f"{float(named.longest) ** 0.5:.3g} no row is scaled down, at the price of more noise"
         )
     return (
-        f"if rows are normal, about {share:.0%} of them lie beyond {radius} and "
+        f"if rows are normal, about {share:.2%} of them lie beyond {radius} and "
         "were clipped to it, which this reading leaves out: unless public bounds keep every row inside, "
         'intervals may cover too rarely; law="limit" assumes normal rows and models the clipping, and a '
         "larger radius clips fewer"
     )
+
+
+def _unknown(variance: Floats) -> float:
+    """Return the relative deviation of σ²."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = float(np.nan_to_num(np.std(variance) / np.mean(variance), nan=np.inf))
+    return max(found, LEAST)
 
 
 def squares_within(named: NamedColumns, rows: Floats) -> Floats:
