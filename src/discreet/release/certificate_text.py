@@ -113,7 +113,7 @@ def about_words(receipt: Mapping[str, Any]) -> Iterable[str]:
 
 
 @final
-class Loss(NamedTuple):
+class PromisedLoss(NamedTuple):
     """One ε that is promised, and how it is written: as it was asked for, if it is that; else rounded up."""
 
     delta: float
@@ -121,7 +121,7 @@ class Loss(NamedTuple):
     words: str
 
 
-def losses(promised: Mapping[str, Any]) -> list[Loss]:
+def losses(promised: Mapping[str, Any]) -> list[PromisedLoss]:
     """Return every ε that is promised: at the δ that was asked for first, then pure, then the others.
 
     ε at δ = 0 may be a hair above the ε of a target with δ > 0, and read first it would look like a breach.
@@ -129,7 +129,7 @@ def losses(promised: Mapping[str, Any]) -> list[Loss]:
     rows = [(row["delta"], row["epsilon"]) for row in promised["epsilon_at_delta"]]
     found = [(delta, loss) for delta, loss in [(0.0, promised["pure_epsilon"]), *rows] if loss is not None]
     asked, exact = asked_delta(promised), _exact_losses(promised)
-    said = [Loss(delta, loss, _written(loss, exact.get(delta, []))) for delta, loss in found]
+    said = [PromisedLoss(delta, loss, _written(loss, exact.get(delta, []))) for delta, loss in found]
     return sorted(said, key=lambda row: row.delta != asked)
 
 
@@ -158,7 +158,7 @@ def asked_delta(promised: Mapping[str, Any]) -> float:
     return float(from_json(promised["target"]).disclosure()[0])
 
 
-def loss_words(loss: Loss, *, far: bool = False) -> str:
+def loss_words(loss: PromisedLoss, *, far: bool = False) -> str:
     """Say one point of the promise; `far` where it is about two tables at distance 1."""
     pure = " (pure differential privacy)" if not loss.delta else ""
     about = " of two tables at distance 1" if far else pure
