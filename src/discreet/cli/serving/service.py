@@ -141,6 +141,43 @@ def upgrade(folder: Folder, json: o.Json = False) -> None:
         say(f"the state database has layout {layout}")
 
 
+@service.command()
+def backup(
+    folder: Folder,
+    out: Annotated[Path, typer.Option(help="A new folder to write the copies into.")],
+    json: o.Json = False,
+) -> None:
+    """Copy the ledger, the state and the settings as they are at one moment each, while the service runs.
+
+    State first: a person, table or token of the copy is never newer than the ledger's copy. On PostgreSQL use
+    pg_dump, which copies both at one moment.
+
+    \b
+    Example:
+      discreet service backup kept --out monday
+    """
+    import shutil  # noqa: PLC0415
+    import sqlite3  # noqa: PLC0415
+    from contextlib import closing  # noqa: PLC0415
+
+    from discreet.service.settings import BUDGET, FILE, STATE, load  # noqa: PLC0415
+
+    settings = load(folder)
+    if settings.database:
+        raise ValueError("state and ledger are on PostgreSQL: copy them by pg_dump --format=custom")
+    out.mkdir(mode=0o700)
+    shutil.copy2(Path(settings.folder) / FILE, out / FILE)
+    names = [name for name in (STATE, BUDGET) if (Path(settings.folder) / name).exists()]
+    for name in names:
+        source = sqlite3.connect(f"file:{Path(settings.folder) / name}?mode=ro", uri=True)
+        with closing(source), closing(sqlite3.connect(out / name)) as copy:
+            source.backup(copy)
+    if json:
+        dump({"written": str(out), "files": [FILE, *names]})
+    else:
+        say(f"wrote {out}: {', '.join([FILE, *names])}")
+
+
 @service.command("table")
 def add_table(
     folder: Folder,
