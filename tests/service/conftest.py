@@ -176,6 +176,11 @@ def launch():
 
 
 @pytest.fixture
+def serve():
+    return serving
+
+
+@pytest.fixture
 def fill():
     return filled
 

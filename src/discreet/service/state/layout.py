@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, String, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, String, Table, Text
 
 metadata = MetaData()
 
@@ -68,5 +68,4 @@ SECRETS = Table(
     metadata,
     Column("name", String(40), primary_key=True),
     Column("value", String(128), nullable=False),
-    UniqueConstraint("name", name="service_secret_once"),
 )

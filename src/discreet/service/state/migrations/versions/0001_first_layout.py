@@ -64,5 +64,4 @@ def upgrade() -> None:
         "service_secrets",
         sa.Column("name", sa.String(40), primary_key=True),
         sa.Column("value", sa.String(128), nullable=False),
-        sa.UniqueConstraint("name", name="service_secret_once"),
     )
