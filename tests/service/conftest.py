@@ -78,10 +78,10 @@ def filled(folder, settings_text=SETTINGS, rows=ROWS, budgets=BUDGETS, database=
 
 
 @contextlib.contextmanager
-def serving(app):
+def serving(app, port=0):
     """Serve an application on this machine, at a port that is free."""
     server = uvicorn.Server(
-        uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, server_header=False)
+        uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, server_header=False)
     )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -137,12 +137,16 @@ def pay(call):
     return ask
 
 
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 @contextlib.contextmanager
 def launched(settings, workers=2):
     """Run `discreet serve` for real: (its address, the process)."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "discreet", "serve", settings.folder, "--port", str(port)]
     log = Path(settings.folder) / "log"
     with log.open("w") as out:
@@ -170,17 +174,23 @@ def wait_until_well(url, process, log):
     raise AssertionError(log.read_text()[-4000:])
 
 
+@pytest.fixture(scope="session")
+def port():
+    """A port that is free now."""
+    return free_port()
+
+
 @pytest.fixture
 def launch():
     return launched
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def serve():
     return serving
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def fill():
     return filled
 
