@@ -80,6 +80,15 @@ def test_the_keyboard_leads_everywhere(visit):
     expect(page.locator("#ways [aria-current]")).to_have_text("Plan and release")
 
 
+def test_a_service_with_a_provider_offers_it(visit, service):
+    nobody = visit()
+    nobody.page.route("**/v1/session/methods", lambda route: route.fulfill(json=["token", "openid"]))
+    nobody.page.goto(service.address)
+    way = nobody.page.get_by_role("link", name="Sign in with OpenID")
+    expect(way).to_have_attribute("href", "/v1/session/openid")
+    assert not nobody.barriers()
+
+
 def test_on_a_phone_the_ways_are_behind_a_button(visit):
     ada = visit(width=400).sign_in("ada")
     page = ada.page

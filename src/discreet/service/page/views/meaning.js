@@ -73,7 +73,7 @@ function distinguishability(signal) {
       description: `${few} can be told apart by comparing frequencies; ${many}.`,
       across: { label: "queries answered by fresh draws", log: true }, up: { label: "distance", log: true },
       curves: [{ x: said.queries, y: said.distance, kind: "posterior", label: "can be told from here upwards" }] }),
-    paragraphs(said.words)];
+    element("details", {}, element("summary", {}, "In words"), paragraphs(said.words))];
   }, signal);
   view.fill();
   return section("Queries against what can be told",

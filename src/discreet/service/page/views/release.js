@@ -18,17 +18,25 @@ function density({ name, x, y }) {
       across: { label: name.length > 30 ? "value" : name }, up: { label: "density" } });
 }
 
+const known = (x) => x !== null && x !== undefined;
+
+/** The parameters: of a posterior with their intervals, of released draws what was drawn. */
+function summaryOf({ summary = [], reading }) {
+  if (reading === "draws") {
+    return [quiet("What was released are draws; the posterior behind them stays private."),
+      table("Means of the released draws", [["Parameter"], "Mean"],
+        summary.map(({ name, mean }) => [called(name), number(mean, 4)]))];
+  }
+  return table("Posterior means and 90 % intervals", [["Parameter"], "Mean", "Standard deviation", "90 % interval"],
+    summary.map(({ name, mean, sd, lower, upper }) => [called(name), number(mean, 4), number(sd),
+      known(lower) ? `${number(lower, 4)} to ${number(upper, 4)}` : "–"]));
+}
+
 function posterior(one) {
-  const rows = (one.summary ?? []).map(({ name, mean, sd, lower, upper }) =>
-    [called(name), number(mean, 4), number(sd),
-      lower === null || lower === undefined ? "–" : `${number(lower, 4)} to ${number(upper, 4)}`]);
   const shown = (one.densities ?? []).slice(0, MOST_DENSITIES);
   const more = (one.densities?.length ?? 0) - shown.length;
-  return section("Posterior",
-    one.reading ? quiet(`Read as: ${spaced(one.reading)}.`) : null, cautions(one.cautions),
-    table("Posterior means and 90 % intervals", [["Parameter"], "Mean", "Standard deviation", "90 % interval"], rows,
-      { empty: "What was released are draws; the posterior behind them stays private." }),
-    shown.map(density), more > 0 ? quiet(`${more} further densities are in the report.`) : null);
+  return section("Posterior", one.reading ? quiet(`Read as: ${spaced(one.reading)}.`) : null, cautions(one.cautions),
+    summaryOf(one), shown.map(density), more > 0 ? quiet(`${more} further densities are in the report.`) : null);
 }
 
 function promise(one) {
@@ -43,7 +51,8 @@ function promise(one) {
 
 /** Whether a release can do something; the service may say why not. */
 const able = (can) => can === true || can === undefined || (typeof can === "object" && can?.allowed === true);
-const whyNot = (can) => (typeof can === "string" ? can : can?.reason ?? "This model cannot.");
+const whyNot = (can) => (typeof can === "string" ? can : can?.reason
+  ?? "What was released are draws, or the model has no law for whole rows.");
 
 function synthetic(one) {
   if (!able(one.can?.synthetic)) return quiet(`No synthetic rows. ${whyNot(one.can?.synthetic)}`);
