@@ -72,7 +72,7 @@ class Visitor:
 
     def settle(self):
         self.page.locator("main:not([aria-busy]) > h1").wait_for()
-        self.page.locator("main [aria-busy]").wait_for(state="detached")
+        expect(self.page.locator("main [aria-busy]")).to_have_count(0)
 
     @property
     def text(self):
