@@ -164,12 +164,17 @@ def typed(kind: Kind, texts: Sequence[str | None]) -> Column:
     return found
 
 
+BLANK = " \t\n\v\f\r"  # what the engine that reads private files passes over; Python passes over more
+
+
 def _truth(text: str) -> bool | None:
-    return TRUTHS.get(text.strip().lower())
+    return TRUTHS.get(text.strip(BLANK).lower())
 
 
 def _figure(text: str) -> float | None:
+    """Read a number as the engine does: in ASCII, and with no other blanks around it."""
+    plain = text.strip(BLANK)
     try:
-        return None if "_" in text else float(text.strip())
+        return float(plain) if plain.isascii() and plain == plain.strip() else None
     except ValueError:
         return None
