@@ -182,7 +182,7 @@ def test_units_share_what_draws_leave():
     """A unit of two rows and four draws: μ/(2·√4) a row and draw."""
     target = ApproxDP(1, 1e-6)
     mean = NormalMean(0, 1, 1, -1, 1)
-    four = shared(lambda each: DiffusedPosterior.calibrate(mean, n=9, target=per_row(each, 2)), target, 4)
+    four = shared(lambda each: DiffusedPosterior.calibrate(mean, n=9, target=per_row(each, 2)), target, 4, 2)
     assert 0.999 < four.guarantee.group(2).epsilon(1e-6) <= 1
 
 
