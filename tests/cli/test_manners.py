@@ -14,6 +14,7 @@ from discreet.cli import app
 
 from .conftest import FIT, environment
 
+
 def _leaves(group, path=()):
     for name, command in group.commands.items():
         yield (*path, name)
