@@ -1,6 +1,7 @@
 """The owner's way: approvals by a second person, tokens, budgets, the trail."""
 
 import csv
+import json
 import re
 import time
 
@@ -114,6 +115,29 @@ def test_a_budget_is_changed_with_a_reason(visit):
         dialog.get_by_role("button", name=action, exact=True).click()
         expect(dialog).to_have_count(0)
         expect(block.get_by_text(shown).first).to_be_visible()
+    assert not grace.broken()
+
+
+def test_a_table_is_registered_with_what_is_public_of_it(visit, service):
+    grace = visit().sign_in("grace")
+    page = grace.page
+    grace.see("owner/tables")
+    page.get_by_role("button", name="Register a table …").click()
+    dialog = page.get_by_role("dialog", name="Register a table")
+    address = service.get("/v1/owner/tables").json()["tables"][0]["address"]
+    for label, text in (("Name", "again"), ("Title", "The same again"), ("Where the rows live", address)):
+        dialog.get_by_label(label, exact=True).fill(text)
+    dialog.get_by_label("Public schema").fill('{"columns": ')
+    dialog.get_by_label("a group's").check()
+    dialog.get_by_role("button", name="Register").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("The schema is not valid JSON")
+    schema = {"columns": {"income": {"kind": "binary", "true": ">50K"}}}
+    dialog.get_by_label("Public schema").fill(json.dumps(schema))
+    dialog.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("heading", name="The same again")).to_be_visible()
+    made = next(one for one in service.get("/v1/owner/tables").json()["tables"] if one["name"] == "again")
+    assert made["schema"] == schema
+    assert set(made["requires"]) == {"table", "analyst", "group"}
     assert not grace.broken()
 
 

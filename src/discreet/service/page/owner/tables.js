@@ -3,7 +3,7 @@ import { called, element } from "../base/elements.js";
 import { button, facts, names, quiet, section } from "../base/blocks.js";
 import { spaced, whole } from "../base/words.js";
 import { get, post } from "../base/service.js";
-import { choice, text } from "../base/fields.js";
+import { choice, several, text } from "../base/fields.js";
 import { Problem } from "../base/problem.js";
 import { titled } from "../views/tables.js";
 import { changed, listed, living } from "./change.js";
@@ -41,11 +41,14 @@ function register(again) {
     [["substitute", "One record replaced: the number of rows is public"],
     ["add_remove", "One record more or less: the number of rows is private"]]);
   const models = text("Models that may be asked", { hint: "Names with commas between; empty for all." });
+  const requires = several("Budgets that every charge must find",
+    [["table", "the table's"], ["analyst", "the analyst's"], ["group", "a group's"]], { chosen: ["table", "analyst"] });
   const body = () => ({ name: name.value, label: label.value, address: address.value, schema: schemaOf(schema),
     n: wholeOf(n), unit: unit.value || undefined,
-    rows_per_unit: wholeOf(rows), relation: relation.value, models: listed(models) });
+    rows_per_unit: wholeOf(rows), relation: relation.value, models: listed(models),
+    requires: requires.value });
   return changed({ title: "Register a table", label: "Register",
-    fields: [name, label, address, schema, n, unit, rows, relation, models], said: "Registered", again,
+    fields: [name, label, address, schema, n, unit, rows, relation, models, requires], said: "Registered", again,
     act: () => post("/v1/owner/tables", body()) });
 }
 
