@@ -200,6 +200,19 @@ class Oracle:
                 break
         return self.parameters(x, rng)
 
+    def walked(self, x, sweeps, rng):
+        """Yield a swarm after each of so many sweeps from x; one jump in ten spans two members."""
+        value, flat, far = self.log_target(x), np.zeros(len(x)), 2.38 / np.sqrt(2 * x.shape[1])
+        for turn in range(sweeps):
+            first, second = rng.integers(len(x), size=(2, len(x)))
+            gamma = far * np.exp(0.6 * rng.standard_normal((len(x), 1))) if turn % 10 else 1.0
+            new = x + gamma * (x[first] - x[second]) + 1e-4 * x.std(axis=0) * rng.standard_normal(x.shape)
+            there = self.log_target(new)
+            taken = np.log1p(-rng.random(len(x))) < there - value
+            x[taken], value[taken] = new[taken], there[taken]
+            self.breathe(x, value, flat.copy(), 1.0, lambda rows: np.zeros(len(rows)), rng)
+            yield x
+
     def breathe(self, x, value, base, reached, start, rng):  # noqa: PLR0917 - three arrays that move
         """Move the log variance of one column and, by its root, what it owes the others; or what it owes."""
         D, f = self.D, self.first

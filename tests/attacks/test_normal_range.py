@@ -15,6 +15,9 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_inverse_wishart import NormalInverseWishart
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
+from discreet.posteriors.normal.latent_model import Observed
+from discreet.posteriors.normal.moments import sample
+from discreet.posteriors.normal.read import fitted, scaled, target
 
 from .conftest import beside
 
@@ -107,6 +110,28 @@ def test_rows_that_were_really_clipped_bring_a_caution_and_rows_within_wide_boun
         seeded=True,
     )
     assert ("clipped" in reading_of(release)[1]) == (far < 2)
+
+
+@pytest.mark.slow
+def test_a_narrow_peak_that_swarms_lose_weighs_what_chains_give_it():
+    """A quarter of the posterior has one direction with hardly a variance; swarms hold .02 of it, surely.
+
+    A swarm that begins with half as much of the peak, and jumps in and out of it, comes back to the chains'.
+    """
+    release, rng = drawn.setting("wishart", 121, private=False), np.random.default_rng(3)
+    oracle, observed = oracles.Oracle.of(release), Observed.of(release, release.model)
+    found = sample(target(scaled(release.model, observed), observed), None, rng, fitted)
+    T = found.T.reshape(-1, *found.T.shape[-2:])
+    wide = np.diagonal(T, axis1=1, axis2=2)
+    below = np.tril_indices(T.shape[-1], -1)
+    x = np.column_stack([(T / wide[:, None])[:, below[0], below[1]], 2 * np.log(wide[:, 1:])])
+    share = np.mean(x[:, -1] < -3)
+    assert share > 0.15
+    bulk = x[x[:, -1] >= -3]
+    begun = np.concatenate([x[rng.choice(len(x), 500)], bulk[rng.choice(len(bulk), 500)]])
+    assert np.mean(begun[:, -1] < -3) < share - 0.09
+    shares = [np.mean(rows[:, -1] < -3) for rows in oracle.walked(begun, 900, rng)]
+    assert abs(np.mean(shares[450:]) - share) < 0.07
 
 
 @pytest.mark.parametrize(("radius", "said"), [(4.5, True), (7, False)])
