@@ -248,11 +248,15 @@ Options = Annotated[
 ]
 Derive = Annotated[
     list[str] | None,
-    typer.Option(metavar="'NAME = EXPR'", help="A column computed row by row; see above. Repeatable."),
+    typer.Option(
+        metavar="'NAME = EXPR'", help="A column computed row by row; fit --help has the words. Repeatable."
+    ),
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(metavar="EXPR", help="Keep only rows for which this holds; see above. Repeatable."),
+    typer.Option(
+        metavar="EXPR", help="Keep only rows for which this holds; fit --help has the words. Repeatable."
+    ),
 ]
 Saved = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release, as fit wrote it.")]
 Reading = Annotated[
