@@ -41,14 +41,15 @@ def spent(service, scope):
 
 
 def test_an_analyst_looks_plans_releases_and_reads(visit, service, tmp_path):
-    ada = visit().sign_in("ada")
-    page = ada.page
+    service.enter("carol", 4)
+    carol = visit().sign_in("carol")
+    page = carol.page
     expect(page.locator("h1")).to_have_text("Tables")
     page.get_by_role("link", name="Census of 1994").click()
-    ada.settle()
+    carol.settle()
     expect(page.get_by_role("table", name="Dummy rows").get_by_role("row")).to_have_count(11)
     page.get_by_role("link", name="Plan a release").click()
-    ada.settle()
+    carol.settle()
 
     # The slider answers the keyboard and says its number
     slider = page.get_by_label("Privacy loss ε, slider")
@@ -56,7 +57,7 @@ def test_an_analyst_looks_plans_releases_and_reads(visit, service, tmp_path):
     slider.press("ArrowRight")
     assert float(page.get_by_label("Privacy loss ε", exact=True).input_value()) > 0.5
     assert float(slider.get_attribute("aria-valuetext")) > 0.5
-    planned(ada, 0.25)
+    planned(carol, 0.25)
     expect(page.get_by_role("img", name="Before and after")).to_be_visible()
     assert "prior" in page.get_by_role("img", name="Before and after").locator("desc").text_content()
     row = page.get_by_role("table", name="What each mechanism would give").get_by_role("row").nth(1)
@@ -65,21 +66,21 @@ def test_an_analyst_looks_plans_releases_and_reads(visit, service, tmp_path):
     )  # width, coverage, price
 
     # Nothing is asked for before the price is confirmed; then what was said to remain does
-    before = spent(service, "analyst:ada")
+    before = spent(service, "analyst:carol")
     page.get_by_role("button", name="Release …").click()
     dialog = page.get_by_role("dialog", name="Release this?")
     expect(dialog).to_contain_text("ε = 0.25")
-    expect(dialog).to_contain_text("analyst:ada: ε = 3.75")
+    expect(dialog).to_contain_text("analyst:carol: ε = 3.75")
     dialog.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("button", name="Release …")).to_be_focused()
-    assert spent(service, "analyst:ada") == before == 0
-    released(ada)
-    assert spent(service, "analyst:ada") == pytest.approx(0.25 / 4)
-    ada.see("budgets")
-    assert "Left\nε = 3.75" in ada.text
+    assert spent(service, "analyst:carol") == before == 0
+    released(carol)
+    assert spent(service, "analyst:carol") == pytest.approx(0.25 / 4)
+    carol.see("budgets")
+    assert "Left\nε = 3.75" in carol.text
 
     page.go_back()
-    ada.settle()
+    carol.settle()
     release = page.url.rpartition("=")[2]
     said = service.get(f"/v1/releases/{release}").json()
     mean = said["summary"][0]["mean"]
@@ -98,10 +99,10 @@ def test_an_analyst_looks_plans_releases_and_reads(visit, service, tmp_path):
     assert certificate == service.get(f"/v1/releases/{release}/certificate").json()
     assert certificate["receipt"]["id"] == release
     page.wait_for_timeout(2000)  # the list of releases has its own schedule
-    ada.see("releases")
+    carol.see("releases")
     expect(page.get_by_role("img", name="Releases in time")).to_be_visible()
     expect(page.get_by_role("table", name="Releases, newest first").get_by_role("row")).to_have_count(2)
-    assert not ada.broken()
+    assert not carol.broken()
 
 
 def test_a_release_answers_queries_for_free_and_the_box_completes_names(visit, service):
@@ -146,27 +147,28 @@ def test_a_fresh_draw_answers_a_query_and_is_charged(visit, service):
 
 
 def test_what_does_not_fit_is_refused_in_plain_words(visit, service):
-    blaise = visit().sign_in("blaise")
-    page = blaise.page
-    planned(blaise, 0.9)
-    released(blaise)
-    planned(blaise, 0.8)
-    assert "it does not fit" in blaise.text
+    service.enter("dora", 1)
+    dora = visit().sign_in("dora")
+    page = dora.page
+    planned(dora, 0.9)
+    released(dora)
+    planned(dora, 0.8)
+    assert "it does not fit" in dora.text
     page.get_by_role("button", name="Release …").click()
     page.get_by_role("button", name="Release and charge").click()
     problem = page.get_by_role("dialog").get_by_role("alert")
     expect(problem).to_contain_text("That does not fit what is left of a budget.")
-    expect(problem).to_contain_text(re.compile(r"analyst:blaise: ε = 0\.(1|0999)"))
-    assert spent(service, "analyst:blaise") == pytest.approx(0.9)
+    expect(problem).to_contain_text(re.compile(r"analyst:dora: ε = 0\.(1|0999)"))
+    assert spent(service, "analyst:dora") == pytest.approx(0.9)
     # Its way out: plan with what fits
     problem.get_by_role("button", name="Plan with ε = 0.").click()
     assert float(page.get_by_label("Privacy loss ε", exact=True).input_value()) == 0.1
     page.get_by_role("dialog").wait_for(state="detached")
     page.wait_for_timeout(500)
-    blaise.settle()
-    released(blaise)
-    assert spent(service, "analyst:blaise") == pytest.approx(1)
-    assert not blaise.broken()
+    dora.settle()
+    released(dora)
+    assert spent(service, "analyst:dora") == pytest.approx(1)
+    assert not dora.broken()
 
 
 def test_a_lost_connection_is_tried_again_and_paid_once(visit, service):
