@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parents[1] / "benchmarks"
 SCRIPTS = sorted(
     path.stem for path in FOLDER.glob("*.py") if path.stem != "sizes" and not path.stem.endswith("peers")
 )
-APART = {"ledger", "startup", "tables", "trace"}  # fork, or start themselves again
+APART = {"ledger", "service", "startup", "tables", "trace"}  # fork, or start themselves again
 
 
 @pytest.fixture

@@ -60,3 +60,25 @@ def test_settings_say_what_they_do_not_know(tmp_path):
         load(home)
     with pytest.raises(FileExistsError):
         write(home)
+
+
+def test_an_owner_decides_by_command_and_not_about_their_own_request(tmp_path, fill, capsys):
+    from discreet.cli.command import app
+    from discreet.service.state import jobs
+
+    settings, _ = fill(tmp_path / "service")
+    state = StateStore(settings.state)
+    for job, who in (("a" * 32, "ada"), ("b" * 32, "grace")):
+        jobs.add(state, job, who, jobs.AWAITING, {"table": "visits", "epsilon": "2"})
+
+    def decide(job, by):
+        words = ["service", "decide", settings.folder, job, "--by", by, "--approve", "--reason", "as agreed"]
+        return app(words, standalone_mode=False)
+
+    assert decide("b" * 32, "grace") == 2
+    assert decide("a" * 32, "ada") == 2
+    assert decide("a" * 32, "grace") in {0, None}
+    assert [each.id for each in jobs.awaiting(state)] == ["b" * 32]
+    assert jobs.find(state, "a" * 32).decided_by == "grace"
+    state.close()
+    capsys.readouterr()

@@ -21,6 +21,7 @@ class Trail:
 
     ledger: Ledger
     charges: dict[str, Entry] = field(default_factory=dict)
+    actor: dict[str, str] = field(default_factory=dict)  # of a charge
     computed: set[str] = field(default_factory=set)
     refunded: set[str] = field(default_factory=set)
     of_person: dict[str, list[str]] = field(default_factory=dict)
@@ -40,6 +41,7 @@ class Trail:
         if entry.kind == "charge":
             self.charges[entry.id] = entry
             actor = entry.content.get("about", {}).get("actor", "")
+            self.actor[entry.id] = actor
             self.of_person.setdefault(actor, []).append(entry.id)
         elif entry.kind == "scope":
             self.scopes.add(entry.id)

@@ -362,6 +362,58 @@ def revoke(
 
 
 @service.command()
+def approvals(folder: Folder, json: o.Json = False) -> None:
+    """List releases that wait for a second person.
+
+    \b
+    Example:
+      discreet service approvals kept
+    """
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from discreet.service.state import jobs  # noqa: PLC0415
+
+    with opened(folder) as (_, state):
+        found = jobs.awaiting(state)
+    if json:
+        dump({"approvals": [asdict(each) for each in found]})
+        return
+    names = ("table", "model", "epsilon", "delta", "note")
+    rows = [(each.id, each.person, *(str(each.request.get(name, "")) for name in names)) for each in found]
+    table(("job", "asked by", *names), rows)
+
+
+@service.command()
+def decide(
+    folder: Folder,
+    job: Annotated[str, typer.Argument(metavar="JOB", help="Its id, as `approvals` lists it.")],
+    by: Annotated[str, typer.Option(help="Who decides: an owner who did not ask.")],
+    reason: Reason,
+    approve: Annotated[bool, typer.Option("--approve/--reject", help="Yes or no.")],
+    json: o.Json = False,
+) -> None:
+    """Approve or reject a release that waits, once; a running service takes up what is approved.
+
+    \b
+    Example:
+      discreet service decide kept 3f2a… --by mary --approve --reason 'as agreed on Monday'
+    """
+    from discreet.service.state import jobs, people  # noqa: PLC0415
+
+    with opened(folder) as (_, state):
+        try:
+            if not people.person(state, by).owns:
+                raise ValueError(f"{by} is no owner, and only owners decide")
+            made = jobs.decide(state, job, by, approve=approve, reason=reason)
+        except (people.Unknown, PermissionError) as error:
+            raise ValueError(str(error)) from None
+    if json:
+        dump({"job": made.id, "status": made.status})
+    else:
+        say(f"{made.id} is {made.status}")
+
+
+@service.command()
 def trail(
     folder: Folder,
     out: Annotated[

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -31,7 +30,9 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "strict-transport-security": "max-age=31536000",
+    "cache-control": "no-store",
 }
+RAW = tuple((key.encode(), value.encode()) for key, value in HEADERS.items())
 LATE = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 log = logging.getLogger("discreet.service")
 
@@ -46,6 +47,7 @@ class Numbers:
     seconds: Histogram = field(init=False)
     releases: Counter = field(init=False)
     lost: Counter = field(init=False)
+    known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         own = self.registry
@@ -53,6 +55,16 @@ class Numbers:
         self.seconds = Histogram("discreet_seconds", "Seconds", ["route"], registry=own, buckets=LATE)
         self.releases = Counter("discreet_releases", "Releases asked for", ["outcome"], registry=own)
         self.lost = Counter("discreet_compute_lost", "Computing processes that were replaced", registry=own)
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request; what counts it is looked up once, since that takes longer than counting."""
+        key = (method, route, status)
+        if key not in self.known:
+            labelled = self.requests.labels(method, route, str(status))
+            self.known[key] = (labelled, self.seconds.labels(route))
+        requests, times = self.known[key]
+        requests.inc()
+        times.observe(seconds)
 
 
 @final
@@ -81,11 +93,9 @@ class Guards:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for key, value in HEADERS.items():
-                    headers.setdefault(key, value)
-                headers.setdefault("cache-control", "no-store")
-                headers["x-request-id"] = name
+                said = {key for key, _ in message["headers"]}
+                more = [pair for pair in RAW if pair[0] not in said]
+                message["headers"] = [*message["headers"], *more, (b"x-request-id", name.encode())]
             await send(message)
 
         try:
@@ -99,8 +109,7 @@ class Guards:
     def _note(self, scope: Scope, name: str, status: int, seconds: float) -> None:
         """Count by the pattern of the route, not by what was typed: nobody fills the memory with paths."""
         route = getattr(scope.get("route"), "path", "none")
-        self.numbers.requests.labels(scope["method"] if route != "none" else "any", route, str(status)).inc()
-        self.numbers.seconds.labels(route).observe(seconds)
+        self.numbers.count(scope["method"] if route != "none" else "any", route, status, seconds)
         if log.isEnabledFor(logging.INFO):
             who = scope.get("state", {}).get("person", "")
             said = {

@@ -14,7 +14,7 @@ from discreet.service.api.bodies import AskQuery, AskRelease
 from discreet.service.api.door import Asking, Here
 from discreet.service.api.problems import NOTHING, Refused
 from discreet.service.api.public import Columns, sent, table_of
-from discreet.service.api.releases import order_of, own, paid
+from discreet.service.api.releases import order_of, own, paid, refuse_strangers
 from discreet.service.api.running import Worker
 from discreet.service.compute import asking
 from discreet.service.compute.orders import Inquiry, Problem, Reply
@@ -43,8 +43,11 @@ async def ask(given: AskQuery, who: Asking, at: Here, key: Key = None) -> Respon
 
 
 async def _free(at: Worker, who: Person, release: str, query: str) -> Reply | Problem:
-    body = await own(at, release, who)
-    return await at.once(("query", release, query), asking.answer, body, query)
+    await refuse_strangers(at, release, who)
+    key = ("query", release, query)
+    if key in at.free.held:
+        return at.free.held[key]
+    return await at.once(key, asking.answer, await own(at, release, who), query)
 
 
 async def _charged(at: Worker, who: Person, given: AskQuery, key: str) -> Response:

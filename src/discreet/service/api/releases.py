@@ -244,17 +244,24 @@ async def body_of(at: Worker, name: str) -> Reply | Problem:
 
 
 async def own(at: Worker, name: str, who: Person) -> bytes:
-    """Return the record of somebody's own release; what is not there, and others', are both not found."""
+    """Return the record of somebody's own release."""
+    await refuse_strangers(at, name, who)
+    found = await body_of(at, name)
+    if isinstance(found, Problem):
+        raise Refused(found)
+    return found.body
+
+
+async def refuse_strangers(at: Worker, name: str, who: Person) -> None:
+    """Refuse what is not there and what is others' alike: as not found."""
     trail = at.trail()
     if name not in trail.computed:
         trail = await asyncio.to_thread(trail.read_on)
-    entry = trail.charges.get(name)
-    if entry is None or name not in trail.computed:
+    if name not in trail.actor or name not in trail.computed:
         raise Refused(NOTHING)
-    if not who.owns and entry.content.get("about", {}).get("actor") != who.name:
+    if not who.owns and trail.actor[name] != who.name:
         raise Refused(NOTHING)
     await refuse_early(at, name)
-    return bytes(sent(await body_of(at, name)).body)
 
 
 async def refuse_early(at: Worker, name: str) -> None:

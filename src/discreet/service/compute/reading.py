@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from fractions import Fraction
@@ -33,7 +34,7 @@ RATES = tuple(i / 100 for i in (*range(11), *range(15, 101, 5)))
 
 def opened(body: bytes) -> Release:
     """Read the bytes of a release, or find it as read before."""
-    found: Release = desk().releases.get(str(hash(body)), lambda: Release.from_body(body))
+    found: Release = desk().releases.get(hashlib.sha256(body).hexdigest(), lambda: Release.from_body(body))
     return found
 
 
