@@ -106,6 +106,14 @@ def test_the_detail_and_its_files(pay, call):
     assert data.content[:4] == b"\x89HDF"
 
 
+def test_a_model_that_names_its_columns_itself_is_planned(call):
+    prior = {"label": "smoker", "features": ["ward"]}
+    asked = {"table": "visits", "model": "naive_bayes", "prior": prior, "epsilon": 0.5}
+    plan = call("ada", "POST", "/v1/plans", json=asked).json()
+    assert plan["rows"][0]["mechanism"] == "noisy_counts"
+    assert plan["exact"] is None  # not compared with a posterior without privacy
+
+
 def test_a_plan_is_free_and_shows_the_prior_and_a_simulated_posterior(served, call, pay):
     before = spent(served[1], *MINE)
     asked = {"table": "visits", "columns": ["smoker"], "model": "beta_bernoulli", "epsilon": 0.5}

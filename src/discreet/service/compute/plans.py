@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.families.family import Family
 from discreet.planning import plan as compare
+from discreet.planning.ranked import Compared
 from discreet.planning.simulated_data import cases
 from discreet.posteriors.posterior import FamilyPosterior
 from discreet.posteriors.read import posterior
@@ -50,8 +51,8 @@ def _planned(question: Inquiry, mechanisms: tuple[str, ...]) -> dict[str, Any]:
     return {
         "rows": rows,
         "refused": refused,
-        "exact": _row(found.exact),
-        "cautions": list(found.cautions),
+        "exact": _row(found.exact) if isinstance(found, Compared) else None,
+        "cautions": list(found.cautions) if isinstance(found, Compared) else [],
         "prior": pictures[0],
         "posterior": pictures[1],
     }
