@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.ledger import Ledger, store
+from discreet.ledger import Ledger, transaction
 from discreet.line import chains
 from discreet.line.tiers import privatise_tiers
 from discreet.mcmc.barker import Barker
@@ -37,7 +37,7 @@ def clock(monkeypatch):
         def now(cls, tz=None):
             return now[0].astimezone(tz)
 
-    for module in (store,):
+    for module in (transaction,):
         monkeypatch.setattr(module, "datetime", Clock)
     read = dc.privatise.__globals__["release_once"]
 

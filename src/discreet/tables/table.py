@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 # ── Errors of the data layer, which never carry what an engine said: engines quote values.
 T = TypeVar("T")
-# an address whose password holds no character that ends it
-_PLAIN = re.compile(r"[a-z]+://(?:[^:/?#@]*(?::[^:/?#@]*)?@)?[^@#]*")
+# an address whose password holds no character that ends it, and whose port is a number
+_HOST = r"(?:\[[0-9A-Fa-f:.]*\]|[^:/?#@]*)(?::[0-9]*)?"
+_PLAIN = re.compile(r"[a-z]+://(?:[^:/?#@]*(?::[^:/?#@]*)?@)?" + _HOST + r"(?:[/?][^@#]*)?")
 WITHHELD = (
     "the engine's own message is withheld, because it may quote private values: run the same query with the "
     "engine's tools to see it"
