@@ -18,6 +18,7 @@ from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.moments import sample
 from discreet.posteriors.normal.read import fitted, scaled, target
+from discreet.privacy.guarantee import SUBSTITUTE
 
 from .conftest import beside
 
@@ -154,3 +155,26 @@ def test_few_clipped_rows_of_many_bring_a_caution_to_a_regression(radius, said, 
     )
     found = release.read() if law is None else release.read(law=law)
     assert any("were clipped to it" in words for words in found.cautions) == said
+
+
+@pytest.mark.parametrize("epsilon", [100.0, 1e4])
+def test_a_constant_column_that_nobody_declared_is_named(epsilon):
+    """No normal rows are constant: the variance came out 2 to 20 times too wide, as any misfit."""
+    rng, n = np.random.default_rng(8), 1000
+    model = NormalInverseWishart([0, 0], 1, degrees=4, scale=np.eye(2).tolist(), radius=6)
+    varied = rng.standard_normal((n, 2))
+    for rows, said in ((np.column_stack([np.ones(n), varied[:, 1]]), True), (varied, False)):
+        scale = float(model.sensitivity(SUBSTITUTE).l1) / epsilon
+        noisy = model.statistic(rows) + rng.laplace(0, scale, model.units.size)
+        release = NoisyStatistic(
+            model,
+            tuple(noisy.tolist()),
+            n,
+            joint=False,
+            noise="laplace",
+            scale=scale,
+            guarantee=None,
+            seeded=True,
+        )
+        words = " ".join(release.read(clips=False).cautions)
+        assert ("column 1 cannot be distinguished from a constant" in words) == said

@@ -77,11 +77,24 @@ def read_unclipped(
     share = beyond(family, mean, covariance / model.size**2)
     more = (
         None if unexplained(found.apart) else unexplained(astray(found, mean, root)),
+        constant(model, observed) if unexplained(found.apart) else None,
         beyond_bounds(share) if matters(share, float(np.mean(found.n))) else None,
     )
     how = found.diagnostics(fitted(found))
     said = cautions(how, apart=found.apart, finite=bool(np.isfinite(theta).all()), more=more)
     return SampledPosterior(family, theta, found.size, how, said), share
+
+
+def constant(model: ScaledFamily, observed: Observed) -> str | None:
+    """Name the columns whose variance cannot be told from 0: where one is constant, no normal law fits."""
+    n, wide = max(observed.about, 1.0), STEADY * observed.variance**0.5
+    room = wide * (model.units[1] + 2 * abs(model.first) / n * model.units[0])
+    flat = [str(i + 1) for i in np.flatnonzero(np.diag(model.second) - model.first**2 / n < room)]
+    words = (
+        f"column {' and '.join(flat)} cannot be distinguished from a constant behind this noise; if it is "
+        "one, its variance comes out as wide as the noise allows, as normal rows vary: fit the others alone"
+    )
+    return words if flat else None
 
 
 def astray(found: MomentDraws, mean: Floats, root: Floats) -> float:
@@ -217,6 +230,7 @@ def drawn(found: MomentDraws, rng: np.random.Generator) -> tuple[Floats, Floats]
 
 
 # ── read
+STEADY = 4.0  # deviations of the noise on a sum of squares about the mean
 ROUNDS, LONGER = 2, 4  # chains that have not converged are run again, so many times as long
 CHAINS = {"records": augmented, "limit": limiting}
 LAWS = ("moments", *CHAINS)
