@@ -196,3 +196,24 @@ def test_the_trail_says_who_asked_what_at_which_price(call, pay):
     text = call("grace", "GET", "/v1/owner/trail?format=csv").text
     assert "'=1+1" in text  # no spreadsheet runs it
     assert name in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "prior"),
+    [
+        ("naive_bayes", {"label": "smoker", "features": ["ward"]}),
+        ("bayesian_network", {"graph": {"smoker": ["ward"], "ward": []}}),
+        ("bayesian_logistic_regression", {"target": "smoker", "features": ["age"]}),
+    ],
+)
+def test_models_that_name_their_own_columns_are_planned_and_released(call, pay, model, prior):
+    asked = {"columns": [], "model": model, "prior": prior, "epsilon": 0.5, "delta": 1e-6}
+    plan = call("ada", "POST", "/v1/plans", json={"table": "visits", **asked})
+    assert plan.status_code == 200, plan.text
+    assert plan.json()["rows"]
+    paid = pay("ada", **asked)
+    assert paid.status_code == 201, paid.text
+    said = call("ada", "GET", f"/v1/releases/{paid.json()['release']['id']}").json()
+    assert said["summary"]
+    assert said["densities"]

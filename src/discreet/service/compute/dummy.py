@@ -61,4 +61,6 @@ def _plain(value: object) -> Any:  # noqa: ANN401 - JSON
         return None
     if isinstance(value, int | float | str | bool):
         return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else str(value)
