@@ -96,3 +96,16 @@ def test_an_empty_table_is_told_from_one_of_records_far_out_where_n_is_private()
     found = Likelihood.of(release, model).log(noisy[None], np.array([1e-12, 1e-10, 1.5e-9, 2e-8]))[0]
     exact = stats.norm(0, scale).logpdf(noisy).sum()
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-4)
+
+
+def test_narrow_noise_on_a_table_that_the_prior_contradicts():
+    """26 records of 3 where some 45 000 are expected; n summed together, tilts left the range of doubles."""
+    model = GammaPoisson(3756.87, 0.084, upper=3)
+    release = NoisyStatistic(
+        model, (78.0015, -0.0012), None, joint=True, noise="laplace", scale=9e-4, guarantee=None, seeded=True
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        posterior = read(release, model)
+    exact = stats.gamma(3756.87 + 78, scale=1 / (0.084 + 26))
+    np.testing.assert_allclose(posterior.cdf(exact.ppf(BELOW)), BELOW, atol=0.002)

@@ -98,6 +98,9 @@ MATTERS = 14.0  # nats: what is less likely by e^{−14} than the posterior's to
 EDGE = 18.0  # nats below the sum at which the last n no longer matters
 AWAY, CELLS = 1.6, 48  # from one n to the next in a search, and in the sum that follows
 SHARP = 0.2  # of a record: deviation of the noise below which sums between whole numbers show
+THIN = (
+    1 / 256
+)  # scale of a noise, in steps of q, whose tilts leave the range of doubles where n are summed together
 SHARE = 1e-7  # of terms that did not cancel, below which each n is summed over by itself
 
 
@@ -217,14 +220,13 @@ class Likelihood:
 
     def _summed(self, row: Floats, theta: Floats, n: Floats, log_prior: Floats) -> Floats:
         """Log Σ_n π(n) p(Ŝ | θ, n), n under one integral where noise is wide."""
-        if n.size <= FEW or not self.weights(row, n).wide:
+        weights = self.weights(row, n)
+        if n.size <= FEW or not weights.wide or weights.scale < THIN:
             return self._each(row, theta, n, log_prior)
         if n[0] == 0:  # no records: a point, far from the sums of some
             empty = log_prior[0] + self.weights(row, n[:1]).log(np.zeros((1, 1)))[0, 0]
             return np.asarray(np.logaddexp(self._summed(row, theta, n[1:], log_prior[1:]), empty))
-        found, share = log_likelihood(
-            MixedLogTransform(self.record, theta, n, log_prior, self.weights(row, n))
-        )
+        found, share = log_likelihood(MixedLogTransform(self.record, theta, n, log_prior, weights))
         poor = share < SHARE
         if poor.any():
             found[poor] = self._each(row, theta[poor], n, log_prior)

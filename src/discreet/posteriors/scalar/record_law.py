@@ -90,8 +90,8 @@ class Events(RecordLaw):
     """Poisson; tilted by z it is Poisson with rate θe^z."""
 
     def log_mgf(self, z: Complexes, theta: Floats) -> Complexes:
-        with np.errstate(over="ignore"):
-            rate = theta * np.exp(np.minimum(z[:, 0].real, 700))
+        with np.errstate(divide="ignore"):
+            rate = np.exp(np.minimum(np.log(theta) + z[:, 0].real, 700))
         most = np.maximum(rate, theta)
         free = (
             most + FAR * np.sqrt(most) + 45 <= self.width - 1

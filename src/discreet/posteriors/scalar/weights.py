@@ -156,7 +156,10 @@ class Weights:
         down, up = growth - z[:, None] * first[:, None], growth - z[:, None] * (last + 1)[:, None]
         top = np.maximum(down.real, up.real).max(axis=1, keepdims=True)
         down, up = np.exp(down - top), np.exp(up - top)
-        stretch = (down.sum(axis=1) * np.exp(-z) - up.sum(axis=1)) / -np.expm1(-np.where(near, 1.0, z))
+        lean = np.where(z.real < 0, z, -z)  # the side on which e^{lean} has a double, however far the tilt
+        first_part, rest = down.sum(axis=1), up.sum(axis=1)
+        inner = np.where(z.real < 0, first_part - rest * np.exp(lean), rest - first_part * np.exp(lean))
+        stretch = inner / np.expm1(np.where(near, -1.0, lean))
         stretch = np.where(near, ((last - first)[:, None] * down).sum(axis=1), stretch)
         total = (short[:, None] * down).sum(axis=1) / -np.expm1(z - rate) + (over[:, None] * up).sum(
             axis=1
