@@ -94,7 +94,7 @@ def test_json_has_every_share_and_what_it_is_given(run, job):
         (["--option", "shares=[0.5, 0.2, 0.2]"], "add up to 1"),
         (["--option", "noise=cauchy"], "unknown noise 'cauchy'"),
         (["--mechanism", "diffused"], "noisy_counts"),
-        (["--column", "sex"], "leave --column out"),
+        (["--column", "sex"], "leave the columns (--column) out"),
         (["--model", "beta_bernoulli"], "--column"),
         (["--prior", 'label="income", features=["hours_per_week"]'], "cut"),
     ],

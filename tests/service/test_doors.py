@@ -88,6 +88,8 @@ def test_a_session_needs_its_csrf_header_for_what_changes_anything(served):
     assert signed.status_code == 201
     cookie = signed.headers["set-cookie"].lower()
     assert all(word in cookie for word in ("httponly", "samesite=strict", "path=/"))
+    lasts = int(cookie.split("max-age=")[1].split(";")[0])
+    assert lasts == pytest.approx(signed.json()["expires"] - time.time(), abs=60)
     csrf = {"X-CSRF": signed.json()["csrf"]}
     asked = {"table": "visits", "columns": ["smoker"], "model": "beta_bernoulli", "epsilon": 0.5}
     assert client.get("/v1/tables").status_code == 200

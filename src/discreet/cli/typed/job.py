@@ -170,7 +170,7 @@ def any_model_of(job: Job, schema: Schema | None) -> AnyModel:
     if not names_own_columns(name, job.prior):
         return model_of(job, schema)
     if job.column:
-        raise ValueError(f"{name} names its columns itself: leave --column out, give them in --prior")
+        raise ValueError(f"{name} names its columns in its prior: leave the columns (--column) out")
     kind: type[CountModel | GeneralizedLinear] = ROWS[name].load("model")
     given = {**job.prior, **_loss(job.prior.get("loss"))}
     if schema is not None and name in names(REGRESSION):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
@@ -69,6 +70,5 @@ def secure(request: Request) -> bool:
 
 
 def set_cookie(answer: Response, secret: str, found: Session, *, secure: bool) -> None:
-    answer.set_cookie(
-        COOKIE, secret, expires=found.expires, path="/", secure=secure, httponly=True, samesite="strict"
-    )
+    left = max(0, found.expires - int(time.time()))
+    answer.set_cookie(COOKIE, secret, max_age=left, path="/", secure=secure, httponly=True, samesite="strict")
