@@ -386,7 +386,7 @@ def test_names_that_differ_in_case_alone_are_called_so(declared, tmp_path):
     frame = pa.table({"a": [0.5], "A": [0.25]})
     pq.write_table(frame, tmp_path / "both.parquet")
     for source in (frame, str(tmp_path / "both.parquet")):
-        with pytest.raises(ValueError, match=r"no column '[aA]', but one that differs from it in case"):
+        with pytest.raises(ValueError, match=r"no column '[aA]', but one that differs from it only in case"):
             dc.Table.open(source, schema=dict.fromkeys(declared, dc.Bounded(0, 1)))
     with pytest.raises(ValueError, match="has no column 'b'"):  # control
         dc.Table.open(frame, schema={"b": dc.Bounded(0, 1)})

@@ -305,7 +305,7 @@ def test_bad_names_notes_and_scopes(tmp_path, opened):
         (lambda: ledger.remaining("tabel"), "no scope 'tabel'"),
         (lambda: ledger.add_scope("", PureDP(1)), "a scope is 1 to 200"),
         (lambda: ledger.refund("nobody", "why not"), "no charge 'nobody'"),
-        (lambda: ledger.refund("nobody", ""), "needs a reason"),
+        (lambda: ledger.refund("nobody", ""), "a reason of a refund is a text of 1 to"),
         (lambda: ledger.mark_computed("nobody"), "no charge 'nobody'"),
         (lambda: ledger.receipt("nobody"), "no charge 'nobody'"),
     ]:

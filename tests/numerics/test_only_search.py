@@ -18,6 +18,7 @@ SRC = Path(discreet.__file__).parent
 # Searches by halving that stay outside numerics/search.py, and why.
 OTHER_SEARCHES = {
     "privacy/accounting/conversions.py:_illinois": "regula falsi, which halves when it stalls",
+    "privacy/under_metric/relaxed.py:_omega": "needs both ends, for the ball between them",
     "posteriors/counts/nested_counts.py:_meeting": "needs the values at both ends, to interpolate",
     "posteriors/counts/nested_counts.py:_class_total": "Newton's rule, which halves where it would leave",
 }

@@ -102,6 +102,14 @@ def served(tmp_path_factory):
 
 
 @pytest.fixture
+def spare(tmp_path):
+    """A service that a test may leave in any state."""
+    settings, tokens = filled(tmp_path)
+    with serving(build(settings)) as url, httpx.Client(base_url=url, timeout=120) as client:
+        yield client, settings, tokens
+
+
+@pytest.fixture
 def call(served):
     """Ask as somebody: call("ada", "POST", "/v1/plans", json=…)."""
     client, _, tokens = served

@@ -10,8 +10,8 @@ EXAMPLES = 6
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("who", ["ada", "grace"])
-def test_nothing_that_is_sent_breaks_the_service(served, who):
-    client, _, tokens = served
+def test_nothing_that_is_sent_breaks_the_service(spare, who):
+    client, _, tokens = spare
     url = str(client.base_url)
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
     seen = {}
