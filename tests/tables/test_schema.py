@@ -108,7 +108,9 @@ def test_all_that_the_levels_leave_out_has_one_declared_place(unknown, labels, p
     assert kind.described() == {"kind": "categories", "levels": ("A", "B"), "unknown": place}
     schema = Schema({"w": kind})
     assert Labels(("w",), schema.to_dict()).declared("w") == labels
-    with pytest.raises(ValueError, match="adds that category" if place != "(unknown)" else "is not a declared"):
+    with pytest.raises(
+        ValueError, match="adds that category" if place != "(unknown)" else "is not a declared"
+    ):
         kind.code("(unknown)" if place != "(unknown)" else "C")
 
 
