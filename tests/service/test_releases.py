@@ -1,9 +1,11 @@
 """A release over HTTP: paid once, from every budget at once, with the same bytes under the same key."""
 
 import json
+import math
 import time
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet.ledger import Ledger
@@ -142,8 +144,20 @@ def test_budgets_tables_models_dummies_and_meaning(call):
     assert "beta_bernoulli" in names
     prior = call("ada", "GET", "/v1/models/dirichlet_categorical/prior?table=visits&columns=ward").json()
     assert prior["alpha"] == [1, 1]
-    odds = call("ada", "GET", "/v1/meaning?epsilon=1").json()["odds"]
-    assert {round(each["after"], 3) for each in odds if each["prior"] == 0.5} == {0.731}  # e/(1 + e)
+    said = call("ada", "GET", "/v1/meaning?epsilon=1").json()
+    assert {round(each["after"], 3) for each in said["odds"] if each["prior"] == 0.5} == {0.731}  # e/(1 + e)
+    assert "at most 73.2 % sure" in said["words"][0]  # 73.11, rounded up
+    drawn = said["profile"]
+    for x in (0.3, 0.9, 0.99):  # δ is 0 from ε = 1 on, and the picture's line keeps to it before
+        true = (math.e - math.exp(x)) / (1 + math.e)
+        assert np.interp(x, drawn["epsilon"], drawn["delta"]) == pytest.approx(true, rel=0.02)
+
+
+def test_a_table_whose_units_have_several_rows_hides_their_number(call):
+    said = {"name": "stays", "address": "rows.parquet", "schema": {}, "unit": "patient", "rows_per_unit": 2}
+    refused = call("grace", "POST", "/v1/owner/tables", json=said)
+    assert refused.status_code == 422
+    assert "add_remove" in refused.text
 
 
 def test_above_a_price_a_second_person_approves(served, call, pay):

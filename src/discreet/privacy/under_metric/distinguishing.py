@@ -21,9 +21,9 @@ MOST_DRAWS = 10**6
 
 
 def told_by_frequencies(constant: float, draws: int, failure: float) -> float:
-    """Least ρ at which frequencies can tell x from y with probability 1 − t: (3/(4Ln)) ln(1/t) [D14, Thm 3].
+    """Return ρ below which frequencies cannot tell x from y with 1 − t: (3/(4Ln)) ln(1/t) [D14, Thm 3].
 
-    Below it the adversary of Lemma 2 cannot: ‖ξ_x − ξ_y‖₁ ≤ 2√(Lρ) is then within his error.
+    The adversary is Lemma 2's: below it ‖ξ_x − ξ_y‖₁ ≤ 2√(Lρ) is within his error. Above it he may fail too.
     """
     return 3 * _log_inverse(failure) / (4 * float(positive("L", constant)) * _draws(draws))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil
 
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import ApproxDP, PureDP
@@ -19,13 +20,13 @@ PRIORS = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 def distinguishability(lipschitz: float, failure: float) -> Reply | Problem:
-    """Say from which distance on two data sets can be told apart by so many answers, each a fresh draw."""
+    """Say below which distance so many answers, each a fresh draw, cannot tell two data sets apart."""
 
     def said() -> Reply:
         distances = [told_by_frequencies(lipschitz, draws, failure) for draws in DRAWS]
         words = [
-            f"after {draws} answers somebody who compares frequencies can tell data sets at distance "
-            f"{far:.4g} or more apart, except with probability {failure:g}"
+            f"with {draws} answers, somebody who compares frequencies cannot tell data sets nearer than "
+            f"{far:.4g} apart and be right with probability {1 - failure:g}"
             for draws, far in list(zip(DRAWS, distances, strict=True))[::6]
         ]
         return Reply(to_json({"queries": list(DRAWS), "distance": distances, "words": words}))
@@ -45,7 +46,7 @@ def _meaning(epsilon: Fraction, delta: Fraction) -> dict[str, object]:
     half = odds[PRIORS.index(0.5)]["after"]
     words = [
         f"{in_words(promise)}: somebody who is 50 % sure of something about you before a release can be "
-        f"at most {100 * half:.3g} % sure after it, even knowing every other row"
+        f"at most {ceil(1000 * half) / 10:g} % sure after it, even knowing every other row"
         + (f", except with probability {failure:g} over the noise" if delta else ""),
         "several releases add up: two of them at this price mean twice this ε",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -91,7 +92,10 @@ def _detail(release: Release) -> bytes:
 
 def profile(*promises: Guarantee) -> dict[str, list[float]]:
     """δ(ε) of what was promised, the better of the promises at each ε."""
-    return {"epsilon": list(EPSILONS), "delta": [min(p.delta(x) for p in promises) for x in EPSILONS]}
+    pure = [p.epsilon(0) for p in promises if p.epsilon(0) < math.inf]
+    near = {end * (1 - 2.0**-k) for end in pure for k in range(1, 16)}  # where δ falls to 0
+    found = sorted({*EPSILONS, *near, *pure})
+    return {"epsilon": found, "delta": [min(p.delta(x) for p in promises) for x in found]}
 
 
 def trade_off(points: list[tuple[float, float]]) -> dict[str, list[float]]:

@@ -47,6 +47,11 @@ class Registered:
             raise ValueError(f"no model is called {', '.join(unknown)}; there are {', '.join(names())}")
         if self.relation not in {"substitute", "add_remove"}:
             raise ValueError(f"relation is substitute or add_remove, got {self.relation!r}")
+        if self.relation == "substitute" and (self.rows_per_unit or 1) > 1:
+            raise ValueError(
+                f"units of up to {self.rows_per_unit} rows differ in their numbers of rows, so that "
+                "their number is private: register the table with relation add_remove"
+            )
 
     @property
     def public_n(self) -> int | None:

@@ -67,12 +67,12 @@ function distinguishability(signal) {
     const said = await get(path("distinguishability", { lipschitz: lipschitz.value, probability: probability.value }),
       { signal });
     const last = said.queries.length - 1;
-    const few = `After ${counted(said.queries[0], "query", "queries")} tables at distance ${number(said.distance[0])} or more`;
-    const many = `after ${whole(said.queries[last])} those at ${number(said.distance[last])}`;
+    const few = `After ${counted(said.queries[0], "query", "queries")} tables nearer than ${number(said.distance[0])}`;
+    const many = `after ${whole(said.queries[last])} those nearer than ${number(said.distance[last])}`;
     return [lines({ title: "Queries against what can be told",
-      description: `${few} can be told apart by comparing frequencies; ${many}.`,
+      description: `${few} cannot be told apart by comparing frequencies; ${many}.`,
       across: { label: "queries answered by fresh draws", log: true }, up: { label: "distance", log: true },
-      curves: [{ x: said.queries, y: said.distance, kind: "posterior", label: "can be told from here upwards" }] }),
+      curves: [{ x: said.queries, y: said.distance, kind: "posterior", label: "cannot be told below" }] }),
     element("details", {}, element("summary", {}, "In words"), paragraphs(said.words))];
   }, signal);
   view.fill();
