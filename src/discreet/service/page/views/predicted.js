@@ -8,13 +8,15 @@ export function picture({ prior, posterior }) {
   if (!prior && !posterior) return quiet("No picture: this model has several parameters, or one that is not simulated.");
   const curves = [prior && { ...prior, kind: "prior", label: "prior" },
     posterior && { ...posterior, kind: "posterior", label: "simulated posterior", filled: true }].filter(Boolean);
-  const told = curves.map((curve) => `the ${curve.label} is highest near ${number(peak(curve))}`).join(", ");
+  const told = curves.map((curve) => `the ${curve.label} is ${flat(curve) ? "flat" : `highest near ${number(peak(curve))}`}`)
+    .join(", ");
   return lines({
     title: "Before and after", description: `Simulated with data that the prior imagines, not yours: ${told}.`,
     curves, shapes: true, across: { label: "parameter" }, up: { label: "density" },
   });
 }
 
+const flat = ({ y }) => Math.max(...y) - Math.min(...y) <= 1e-6 * Math.max(...y);
 const nameOf = (row) => spaced(row.name ?? row.mechanism);
 const known = (x) => x !== null && x !== undefined;
 

@@ -9,7 +9,7 @@ import { pendingJobs } from "./jobs.js";
 
 const row = (one) => [link(to("release", { id: one.id }), moment(one.created)), called(one.table, 60),
   calledAll(one.columns ?? []),
-  `${spaced(one.model)}, ${spaced(one.mechanism ?? "–")}`, guarantee(one)];
+  `${spaced(one.model)}, ${spaced(one.mechanism ?? "–")}`, guarantee(one.price ?? one)];
 
 export async function releases({ signal, session }) {
   const [{ releases: all }, waiting] = await Promise.all([get("/v1/releases", { signal }), pendingJobs(signal)]);
