@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -192,6 +193,7 @@ def _composed(
 ) -> ModelMechanism | None:
     """Search the ε of one draw, at δ, whose knob q draws can afford; None if none down to ε/(8q) can."""
 
+    @cache
     def one(share: float) -> ModelMechanism | None:
         with suppress(Unreachable, NotProved, PrecisionError):
             made = calibrate(
