@@ -26,7 +26,8 @@ LAYERS = {
     "datasets": set(),
     "experiments": {
         *("privacy", "sampling", "families", "models", "mechanisms", "mcmc"),
-        *("posteriors", "audit", "datasets"),
+        # the page of claims is written as reports are
+        *("posteriors", "audit", "datasets", "report"),
     },
     "tables": {"privacy", "families", "statistics", "shown"},
     # rows of the user's own, encoded by the public schema: no engine, no private table

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
@@ -214,8 +215,31 @@ def test_reproduce_lists_and_runs(run, home):
     assert (home / "figures" / "adversarial-data.png").exists()
     refused = run("reproduce", "hmm", "figure-9.9")
     assert refused.code == 2
-    assert "figure-4.1" in refused.err
+    assert "figure-9.9" in refused.err
     assert not (home / "out" / "figures" / "hmm.txt").exists()  # nothing is drawn before all names are known
+
+
+def test_reproduce_judges_a_claim_and_says_when_its_verdict_changed(run, monkeypatch):
+    found = json.loads(run("reproduce", "G20-5.4", "--quick", "--json").out)["claims"]
+    assert [one["verdict"] for one in found] == ["fails"]
+    assert "erratum 3" not in run("reproduce", "claims").out  # the list is short: where and what
+    from discreet.experiments.claims import registry
+    from discreet.experiments.claims.claim import Judgement
+
+    changed = replace(registry.claims()["G20-5.4"], recorded=Judgement.HOLDS)
+    monkeypatch.setattr(registry, "claims", lambda: {"G20-5.4": changed})
+    done = run("reproduce", "G20-5.4", "--quick")
+    assert done.code == 1
+    assert "changed: G20-5.4" in done.out
+
+
+def test_a_figure_is_found_by_its_number_in_every_paper():
+    for number, name in (
+        ("f16-figure-1", "figure-4.1"),
+        ("GSC17-figure-2", "figure-5.8"),
+        ("figure-5.1", "figure-5.1"),
+    ):
+        assert chosen([number]) == [name]
 
 
 def test_reproduce_takes_every_experiment_and_groups_of_them_by_name():

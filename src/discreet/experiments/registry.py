@@ -19,6 +19,7 @@ class Experiment:
     published: str
     home: str  # module:function in discreet.experiments
     note: str = ""  # what the publication printed wrong, as docs/errata.md numbers it
+    also: tuple[str, ...] = ()  # its numbers in the papers: f16-figure-1, gsc17-figure-2
 
     def __call__(self, out: Path, seed: int = 0, quick: bool = False) -> tuple[Path, ...]:  # noqa: FBT001, FBT002 - the contract of every experiment
         """Write the picture and its numbers; `quick` draws fewer points, never other ones."""
@@ -36,12 +37,14 @@ EXPERIMENTS: dict[str, Experiment] = {
         "G20 fig. 4.1; F16 fig. 1",
         "thesis.tempered:figure_4_1",
         "erratum 12: T is 2.7726, printed 2.7; the two readings of the tempered prior are both drawn",
+        ("f16-figure-1",),
     ),
     "figure-4.2": Experiment(
         "Error of one posterior draw against the number of records",
         "G20 fig. 4.2; F16 fig. 2",
         "thesis.error:figure_4_2",
         "erratum 12: with n public, noise on the success count alone is enough; both are drawn",
+        ("f16-figure-2",),
     ),
     "figure-5.1": Experiment(
         "Rényi curves of the diffused posterior", "G20 fig. 5.1", "thesis.curves:figure_5_1", COROLLARY
@@ -69,18 +72,21 @@ EXPERIMENTS: dict[str, Experiment] = {
         "G20 fig. 5.7",
         "thesis.held_out:figure_5_7",
         SIGMA,
+        ("gsc17-figure-1",),
     ),
     "figure-5.8": Experiment(
         "Held-out negative log-likelihood, uniform prior",
         "G20 fig. 5.8",
         "thesis.held_out:figure_5_8",
         "erratum 5: the prior (1, 2) concentrates at 0.5, printed 0.2; " + SIGMA,
+        ("gsc17-figure-2",),
     ),
     "adversarial-data": Experiment(
         "Privacy of one draw from a posterior that is neither tempered nor private",
         "G20 ch. 4; F16 §3.1",
         "adversarial:figure",
         "erratum 12: 2Δ/T is loose at finite n; the exact worst case is drawn beside it",
+        ("f16-figure-s1",),
     ),
     "profiles": Experiment(
         "Profile-based privacy: flips, costs and kernels beside randomised response",
@@ -105,6 +111,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "GSC17 §5",
         "regression.figures:figures",
         "The paper prints no numbers; every mechanism at (ε, δ) is drawn too. It takes half an hour",
+        ("gsc17-figure-3", "gsc17-figure-4"),
     ),
 }
 
@@ -116,13 +123,19 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def chosen(names: Iterable[str]) -> list[str]:
-    """Return the experiments that these names stand for, each once; an unknown one is refused."""
-    every = [one for name in names for one in GROUPS.get(name, (name,))]
-    return [name for name in dict.fromkeys(every) if find(name)]
+    """Return the experiments that these names or published numbers stand for, each once."""
+    every = [one for name in names for one in GROUPS.get(name, (called(name),))]
+    return [name for name in dict.fromkeys(every) if name is not None]
+
+
+def called(name: str) -> str | None:
+    """Return the experiment that has this name, or this number in one of the papers."""
+    lowered = name.lower()
+    return next((key for key, one in EXPERIMENTS.items() if lowered in {key, *one.also}), None)
 
 
 def find(name: str) -> Experiment:
-    """Return the experiment of that name."""
-    if name not in EXPERIMENTS:
+    """Return the experiment of that name; an unknown one is refused."""
+    if (key := called(name)) is None:
         raise ValueError(f"no experiment is called {name!r}; there are {', '.join(EXPERIMENTS)}")
-    return EXPERIMENTS[name]
+    return EXPERIMENTS[key]
