@@ -51,6 +51,7 @@ PROFILE_FACTOR = {
     "noisy_statistics/discrete_gaussian": 2.0,
     "noisy_counts/gaussian": EXACT,
     "noisy_counts/discrete_gaussian": 2.1,
+    "noisy_blocks/gaussian": EXACT,
     "gaussian_query": 2.0,
     "ornstein_uhlenbeck": EXACT,
     "tiered_gaussian": EXACT,
@@ -95,6 +96,7 @@ PURE_SHARE = {
     "noisy_counts/laplace": 0.999,
     "noisy_counts/discrete_laplace": 0.999,
     "noisy_counts/add_remove": 0.999,
+    "noisy_blocks/discrete_laplace": 0.999,
     "one_posterior_sample/beta": 0.999,
     "one_posterior_sample/dirichlet": 0.79,  # a proved bound, not an equality, for d ≥ 3
     # for every n, and at n = 4 the normalisers keep the ratio further inside

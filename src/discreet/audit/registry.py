@@ -8,6 +8,7 @@ from discreet.audit.case import RUNS, Case, Verdict, empirical
 from discreet.audit.cases import (
     counts,
     hmm,
+    learners,
     local,
     mcmc,
     median,
@@ -25,6 +26,7 @@ from discreet.sampling.source import Source
 _TABLES = (
     *(noise.case, median.case, posterior.case, regression.case, statistics.case, counts.case),
     *(metric.case, mcmc.case, hmm.case, objective.case, local.case),
+    learners.case,
 )
 CASES = {name: build for table in _TABLES for name, build in table.items()}
 

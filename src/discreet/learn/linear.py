@@ -18,7 +18,8 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.named_columns import Feature, NamedColumns
 from discreet.families.records import FAR
 from discreet.learn.declared import Scale, names_of, norm_of, refuse_texts, target_of
-from discreet.learn.private import PrivateEstimator, array
+from discreet.learn.modelled import ModelledEstimator
+from discreet.learn.private import array
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.models.margin_losses import Floats
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
@@ -31,7 +32,7 @@ SHAPE, SCALE = 2, 0.05  # σ² ~ IG, of mean 1/20 for answers in [−1, 1]
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+class LinearRegression(RegressorMixin, ModelledEstimator):  # type: ignore[misc]
     """E[y | x] = x·w from noisy XᵀX, Xᵀy, yᵀy, read with their noise accounted for: free predictions.
 
     Public, and never read from the data: `answers`, (lower, upper) of y, which is clipped to it; `norm`, the
@@ -67,7 +68,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             rows = np.column_stack([self._rows(x), answers(numbers[:, None])])
             return model.statistic(rows) if len(x) else np.zeros(model.units.size, np.int64)
 
-        (self.released_,) = self._paid(
+        (self.released_,) = self._released(
             (ready.guarantee, target),
             ready,
             [model],

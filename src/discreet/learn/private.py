@@ -4,35 +4,22 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
-from discreet.learn.declared import (
-    Scale,
-    bits,
-    ends_of,
-    names_of,
-    one_answer_each,
-    read_columns,
-    refuse_weights,
-    target_of,
-)
-from discreet.learn.said import Said
+from discreet.learn.declared import bits, one_answer_each, read_columns, refuse_weights
 from discreet.ledger import Ledger
-from discreet.line.after_charge import blind, release_once, values
-from discreet.line.calibrate import parameters
+from discreet.line.after_charge import Form, blind, release_once
 from discreet.line.charge import pay
-from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.models.margin_losses import Floats
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.asked import promise
 from discreet.privacy.guarantee import Guarantee, Relation
-from discreet.release.json import model_to_json
 from discreet.release.receipt import Receipt
 from discreet.sampling.source import Source
 
@@ -45,15 +32,14 @@ T = TypeVar("T")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateEstimator(Said, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Fit once for each charge. Without a ledger nothing records what was spent: the caller must."""
+
+    supervised: ClassVar[bool] = True  # whether there is a y
 
     target: Guarantee | None = None
     epsilon: Exact | None = None
     delta: Exact | None = None
-    norm: Exact | None = None
-    bounds: tuple[ArrayLike, ArrayLike] | None = None
-    intercept: bool = True
     relation: Relation | str | None = None
     ledger: Ledger | str | None = None
     scope: str | Sequence[str] | None = None
@@ -62,7 +48,7 @@ class PrivateEstimator(Said, BaseEstimator):  # type: ignore[misc]  # scikit-lea
     random_state: int | Source | None = None
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike | None, *, charge_id: str | None = None, **unknown: object
+        self, X: ArrayLike, y: ArrayLike | None = None, *, charge_id: str | None = None, **unknown: object
     ) -> Self:
         """Learn from private records, once; every further fit is a further release.
 
@@ -75,59 +61,45 @@ class PrivateEstimator(Said, BaseEstimator):  # type: ignore[misc]  # scikit-lea
             raise ValueError("charge_id names a charge in a ledger: give ledger= to the estimator")
         self._charge_id: str | None = charge_id
         target = promise(self.target, self.epsilon, self.delta, self.relation)
-        if y is None:
+        if y is None and self.supervised:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give one answer "
                 "for each row of X"
             )
         x = read_columns(self, X, target.relation, reset=True)
-        self._fit(x, one_answer_each(y, len(x)), target, bits(self.random_state))
+        answers = one_answer_each(y, len(x)) if self.supervised and y is not None else np.zeros(len(x))
+        self._fit(x, answers, target, bits(self.random_state))
         return self
 
     @abstractmethod
     def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
-        """Calibrate, pay, draw, read; sets what ends in an underscore."""
+        """Calibrate, pay, draw, read; sets what ends in an underscore. Without answers y is zeros."""
 
-    def _paid(
+    def _paid(  # noqa: PLR0917 - what a charge is made of
         self,
         promises: tuple[Guarantee, Guarantee],  # the mechanism's own, and the target
-        ready: ModelMechanism,
-        models: Sequence[Any],
+        about: Mapping[str, str],  # for the ledger: model, mechanism
+        asked: Mapping[str, Any],  # what the released numbers mean something by, as JSON
+        form: Callable[[Mapping[str, Any]], Form[Any, T]],  # how they are kept: `values` or `numbers`
         encode: Callable[[], S],
-        draw: Callable[[S], list[Any]],
-        **declared: Any,  # noqa: ANN401 - JSON
-    ) -> list[Any]:
-        """Charge durably, then encode the records, draw one value for each model, and record them.
-
-        `declared` is what else the released numbers mean something by.
-        """
+        draw: Callable[[S], T],
+    ) -> T:
+        """Charge durably, then encode the records, draw once, and record what was drawn."""
         self.receipt_: Receipt | None = None
         if self.ledger is None:
             return quiet(lambda: draw(encode()))
         book = self.ledger if isinstance(self.ledger, Ledger) else Ledger.open(self.ledger)
         note = f"discreet.learn.{type(self).__name__}"
-        asked = {"estimator": note, "mechanism": dict(parameters(ready)), "n": ready.n, **declared}
-        asked["seeded"] = bits(self.random_state).seeded  # a seeded fit must not come back as a private one
-        form = values({**asked, "models": [model_to_json(model) for model in models]}, models)
-        said = {"data": self.label, "model": models[0].name, "mechanism": ready.name, "actor": self.actor}
-        about = {name: value for name, value in said.items() if value}
+        # a seeded fit must not come back as a private one
+        seeded = bits(self.random_state).seeded
+        written = form({"estimator": note, **asked, "seeded": seeded})
+        said = {"data": self.label, **about, "actor": self.actor}
+        told = {name: value for name, value in said.items() if value}
         named = self._charge_id
-        receipt = pay(book, *promises, scope=self.scope, charge_id=named, note=note, about=about)
+        receipt = pay(book, *promises, scope=self.scope, charge_id=named, note=note, about=told)
         self.receipt_ = replace(receipt, computed=True, replay=False)
         # an error while encoding may quote a record as one while drawing may
-        return release_once(book, receipt, lambda: blind(encode), draw, form)
-
-    def _values(self) -> tuple[Any, ...]:
-        held = self.released_  # set by fit
-        return held if isinstance(held, tuple) else (held,)
-
-    def _schema(self) -> dict[str, Any]:
-        """Return what was declared of the columns, as a schema says it."""
-        names = names_of(self)
-        bounds = Scale.of(self.bounds, len(names))
-        return {name: ends_of(bounds, i) for i, name in enumerate(names)} | {
-            target_of(names): {"kind": "answer"}
-        }
+        return release_once(book, receipt, lambda: blind(encode), draw, written)
 
     def _columns(self, X: ArrayLike) -> Floats:
         """Check rows to predict; what is missing among them counts as it did in fit."""
@@ -138,7 +110,7 @@ class PrivateEstimator(Said, BaseEstimator):  # type: ignore[misc]  # scikit-lea
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True  # a missing number counts as the middle of its column
         tags.non_deterministic = self.random_state is None
-        tags.target_tags.required = True
+        tags.target_tags.required = self.supervised
         return tags
 
     def __sklearn_clone__(self) -> Self:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.catalogue import REGRESSION
 from discreet.learn.declared import Scale, names_of, norm_of, target_of
-from discreet.learn.private import PrivateEstimator
+from discreet.learn.modelled import ModelledEstimator
 from discreet.line.choose import refuse_strangers
 from discreet.mechanisms.mechanism import ModelMechanism, gaussian_share
 from discreet.mechanisms.registry import model_mechanism, offered_to
@@ -84,7 +84,7 @@ def probabilities(each: list[Floats]) -> Floats:
 
 # ── regression
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateRegression(PrivateEstimator):
+class PrivateRegression(ModelledEstimator):
     """Weights of one or several regressions on the same rows, released together."""
 
     radius: Exact = 10
@@ -126,7 +126,7 @@ class PrivateRegression(PrivateEstimator):
             drawn = [m.release(v, source, **count) for m, v in zip(each, values, strict=True)]
             return [as_released_value(d, m, several=False) for d, m in zip(drawn, models, strict=True)]
 
-        self.released_: tuple[Any, ...] = tuple(self._paid((own, target), ready, models, encode, draw))
+        self.released_: tuple[Any, ...] = tuple(self._released((own, target), ready, models, encode, draw))
         self.guarantee_, self.mechanism_, self.target_ = own, ready, target
         self.seeded_, self._scale = source.seeded, scale
         return tuple(posterior(value) for value in self.released_)

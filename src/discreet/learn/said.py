@@ -133,5 +133,10 @@ class Said:
     def _receipt(self) -> Receipt:
         if self.receipt_ is not None:
             return self.receipt_
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        return Receipt("none", ("no ledger",), to_json(self.guarantee_), UNPAID, now, 0, GENESIS, GENESIS)
+        return unpaid(self.guarantee_)
+
+
+def unpaid(guarantee: Guarantee) -> Receipt:
+    """Say in a receipt's place that there is no ledger behind a fit."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Receipt("none", ("no ledger",), to_json(guarantee), UNPAID, now, 0, GENESIS, GENESIS)

@@ -65,6 +65,7 @@ _ROWS = {
     "ornstein_uhlenbeck": MechanismRow("noise.ornstein_uhlenbeck:OrnsteinUhlenbeck"),
     "tiered_gaussian": MechanismRow("noise.ornstein_uhlenbeck:TieredGaussian"),
     "noisy_projected_sgd": MechanismRow("sgd.noisy_projected_sgd:NoisyProjectedSGD"),
+    "noisy_blocks": MechanismRow("learners.noisy_blocks:NoisyBlocks"),
     "adassp": MechanismRow("regression.adassp:AdaSSP"),
     "regression_draws": MechanismRow("regression.draws:RegressionDraws"),
     "noisy_statistics": MechanismRow(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
 from html import escape
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 from discreet.catalogue import ROWS
 from discreet.models.generalized_linear import GeneralizedLinear
@@ -22,12 +23,69 @@ from discreet.release.certificate_text import certificate_text, share
 from discreet.release.json import model_to_json
 
 if TYPE_CHECKING:
-    from discreet.release.release import Release
+    from discreet.models.model import Model
+    from discreet.privacy.guarantee import Relation
+    from discreet.release.receipt import Receipt
 
 
-__all__ = ["certificate", "certificate_text", "in_words"]
+__all__ = ["Certified", "certificate", "certificate_text", "in_words"]
 
 Json = dict[str, Any]
+
+
+class Certified(Protocol):
+    """What a certificate is about: a `Release`, or what an estimator released that no model is behind."""
+
+    @property
+    def model(self) -> Model | Declaration: ...
+    @property
+    def mechanism(self) -> str: ...
+    @property
+    def parameters(self) -> tuple[tuple[str, Any], ...]: ...
+    @property
+    def theorem(self) -> str: ...
+    @property
+    def guarantee(self) -> Guarantee: ...
+    @property
+    def target(self) -> Guarantee: ...
+    @property
+    def relation(self) -> Relation: ...
+    @property
+    def n(self) -> int | None: ...
+    @property
+    def unit(self) -> str | None: ...
+    @property
+    def rows_per_unit(self) -> int: ...
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    @property
+    def selection(self) -> str | None: ...
+    @property
+    def schema(self) -> dict[str, Any]: ...
+    @property
+    def schema_hash(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def created(self) -> str: ...
+    @property
+    def receipt(self) -> Receipt: ...
+    @property
+    def seeded(self) -> bool: ...
+    @property
+    def body(self) -> bytes: ...
+    def certificate(self) -> Certificate: ...
+
+
+@final
+@dataclass(frozen=True)
+class Declaration:
+    """What an estimator without a model was told in public: its name, and what it takes for granted."""
+
+    name: str
+    given: tuple[tuple[str, Any], ...]  # JSON values by name
+    audited: tuple[str, ...] = ()  # names of the audit cases that attack it
+
 
 FORMAT = "discreet-certificate/1"
 DELTAS = (1e-5, 1e-6, 1e-9)
@@ -108,7 +166,7 @@ class Certificate(dict[str, Any]):
         return f"<pre>{escape(certificate_text(self))}</pre>"
 
 
-def certificate(release: Release) -> Json:
+def certificate(release: Certified) -> Json:
     """Say what is protected, promised, assumed public, proved and not covered."""
     return {
         "format": FORMAT,
@@ -121,7 +179,7 @@ def certificate(release: Release) -> Json:
         "mechanism": {
             "name": release.mechanism,
             "parameters": dict(release.parameters),
-            "model": model_to_json(release.model),
+            "model": _described(release.model),
             "theorem": release.theorem,
         },
         "verification": {
@@ -151,7 +209,7 @@ def certificate(release: Release) -> Json:
     }
 
 
-def cautions(release: Release) -> list[str]:
+def cautions(release: Certified) -> list[str]:
     """Say what is promised and may still be less than it seems."""
     said = delta_caution(release.guarantee, release.target, release.n)
     return [] if said is None else [said]
@@ -160,7 +218,7 @@ def cautions(release: Release) -> list[str]:
 # ── parts ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _protected(release: Release) -> Json:
+def _protected(release: Certified) -> Json:
     k, relation = release.rows_per_unit, release.relation
     bound = f", with at most {k} rows" if k > 1 else ""
     who = f"each value of {release.unit!r}{bound}: its rows" if release.unit else "one row, not a person: it"
@@ -187,7 +245,7 @@ def _protected(release: Release) -> Json:
     }
 
 
-def _promised(release: Release) -> Json:
+def _promised(release: Certified) -> Json:
     own, target = release.guarantee, release.target
     points = certified_points(release)
     deltas: dict[float, Exact] = {**{d: d for d in DELTAS}, **_own_delta(target)}
@@ -216,7 +274,7 @@ def _promised(release: Release) -> Json:
     }
 
 
-def certified_points(release: Release) -> list[tuple[float, float]]:
+def certified_points(release: Certified) -> list[tuple[float, float]]:
     """(ε, δ) that are promised: of the target, and of what the mechanism keeps."""
     slack, rest = release.target.disclosure()
     asked = [(rest.epsilon(0), float(slack))] if Fraction(float(slack)) >= slack else []
@@ -229,7 +287,7 @@ def _own_delta(target: Guarantee) -> dict[float, Exact]:
     return {float(slack): slack} if 0 < slack < 1 else {}
 
 
-def _least(release: Release, ask: Callable[[Guarantee], float]) -> float | None:
+def _least(release: Certified, ask: Callable[[Guarantee], float]) -> float | None:
     """Both the mechanism's own promise and the target hold; the better answer counts."""
     return _number(min(ask(release.guarantee), ask(release.target)))
 
@@ -238,7 +296,7 @@ def _number(x: float) -> float | None:
     return None if x == math.inf else x
 
 
-def odds(release: Release) -> list[Json]:
+def odds(release: Certified) -> list[Json]:
     """How sure somebody who knows everything else can become, by prior; see privacy.odds."""
     named = {"substitute": "value", "add_remove": "membership"}
     question = named.get(release.relation.value, release.relation.value)
@@ -286,7 +344,7 @@ def _odds_words(about: str, before: float, after: float, failure: float) -> str:
     )
 
 
-def _assumed(release: Release) -> list[str]:
+def _assumed(release: Certified) -> list[str]:
     size = f"the number of records, {release.n}" if release.n is not None else None
     bound = f"the bound of {release.rows_per_unit} rows for each {release.unit!r}" if release.unit else None
     chosen = f"the selection: {release.selection}" if release.selection else None
@@ -306,7 +364,7 @@ def _assumed(release: Release) -> list[str]:
     ]
 
 
-def _elsewhere(release: Release) -> str | None:
+def _elsewhere(release: Certified) -> str | None:
     """Say as what the values count that the levels of a column leave out."""
     declared = release.schema["columns"]
     levelled = [name for name in release.columns if "levels" in declared.get(name, {})]
@@ -328,7 +386,15 @@ def _model_generalized_linear(model: GeneralizedLinear) -> str:
     )
 
 
-def audits(release: Release) -> list[str]:
+def _described(model: Model | Declaration) -> Json:
+    if isinstance(model, Declaration):
+        return {"family": model.name, **dict(model.given)}
+    return model_to_json(model)
+
+
+def audits(release: Certified) -> list[str]:
     """Name the audit cases that attack this mechanism; `discreet audit` runs them."""
+    if isinstance(release.model, Declaration):
+        return list(release.model.audited)
     row, noise = ROWS.get(release.model.name), dict(release.parameters).get("noise")
     return [] if row is None else row.audits(release.mechanism, release.relation.value, noise)

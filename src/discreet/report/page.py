@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.catalogue import row_of
 from discreet.release.certificate_text import losses, of_metric
@@ -17,7 +17,17 @@ from discreet.report.numbers import certified, powers, share_upward, whole
 from discreet.report.promises import LedgerView
 
 if TYPE_CHECKING:
+    from discreet.release.certificate import Certified
     from discreet.release.release import Release
+
+
+class Found(Protocol):
+    """What the page says of a result; None leaves a section out."""
+
+    def headline(self) -> str: ...
+    def picture(self) -> Html | None: ...
+    def intervals(self) -> Html | None: ...
+    def next_record(self) -> Html | None: ...
 
 
 LOUD = "Not private"
@@ -28,7 +38,13 @@ UNKEPT = (
 
 def report(release: Release, ledger_view: LedgerView | None = None) -> str:
     """Write everything about a release as one self-contained HTML page; `ledger_view` tells what remains."""
-    said, found = release.certificate(), row_of(release.model).load("report", "findings").of(release)
+    found = row_of(release.model).load("report", "findings").of(release)
+    return page(release, found, found.subject.title, ledger_view)
+
+
+def page(release: Certified, found: Found, title: str, ledger_view: LedgerView | None = None) -> str:
+    """Write the page about what was found, whoever found it."""
+    said = release.certificate()
     sections = (
         ("result", "What was learned", found.picture()),
         ("intervals", "Intervals", found.intervals()),
@@ -39,9 +55,9 @@ def report(release: Release, ledger_view: LedgerView | None = None) -> str:
         ("limits", "What is not covered", promises.not_covered(said)),
         ("provenance", "Where it came from", promises.provenance(release, said)),
     )
-    head = _header(found.subject.title, found.headline(), said, release)
+    head = _header(title, found.headline(), said, release)
     body = element("main", _alarm(said), head, *_sections(sections), _alarm(said))
-    return _document(f"{LOUD}: {found.subject.title}" if said["warnings"] else found.subject.title, body)
+    return _document(f"{LOUD}: {title}" if said["warnings"] else title, body)
 
 
 def _sections(sections: Iterable[tuple[str, str, Html | None]]) -> Iterable[Html]:
@@ -65,7 +81,7 @@ def _alarm(said: Mapping[str, Any]) -> Html:
     )
 
 
-def _header(title: str, headline: str, said: Mapping[str, Any], release: Release) -> Html:
+def _header(title: str, headline: str, said: Mapping[str, Any], release: Certified) -> Html:
     first = said["promised"]["odds"][0]
     count = said["protected"]["number_of_records"]
     cards = facts(
@@ -93,7 +109,7 @@ def _header(title: str, headline: str, said: Mapping[str, Any], release: Release
     )
 
 
-def _whom(release: Release) -> str:
+def _whom(release: Certified) -> str:
     """Name what an attacker guesses."""
     if release.relation.value == "metric":
         return "the table, or another at distance 1"

@@ -17,7 +17,7 @@ from discreet.report.markup import Html, cautions, element, facts, joined, liste
 from discreet.report.numbers import certified, powers, share_upward
 
 if TYPE_CHECKING:
-    from discreet.release.release import Release
+    from discreet.release.certificate import Certified
 
 
 # ── What a ledger says of its budgets, as words: all that a report may know of it.
@@ -86,7 +86,7 @@ def sentence(text: str) -> str:
 
 
 # --- what is promised ------------
-def curve_section(release: Release, said: Mapping[str, Any]) -> Html:
+def curve_section(release: Certified, said: Mapping[str, Any]) -> Html:
     promised = said["promised"]
     figure = element(
         "figure",
@@ -238,7 +238,7 @@ def not_covered(said: Mapping[str, Any]) -> Html:
     return listed(map(sentence, said["not_covered"]))
 
 
-def provenance(release: Release, said: Mapping[str, Any]) -> Html:
+def provenance(release: Certified, said: Mapping[str, Any]) -> Html:
     receipt, software, schema = said["receipt"], said["software"], said["schema"]
     chosen = [("selection", release.selection)] if release.selection else []
     return facts(

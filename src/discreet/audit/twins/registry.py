@@ -4,6 +4,7 @@ from discreet.audit.twins import (
     choice,
     counts,
     hmm,
+    learners,
     local,
     mcmc,
     median,
@@ -17,5 +18,6 @@ from discreet.audit.twins import (
 _TABLES = (
     *(noise.twin, choice.twin, median.twin, posterior.twin, regression.twin, counts.twin),
     *(metric.twin, mcmc.twin, hmm.twin, objective.twin, local.twin),
+    learners.twin,
 )
 TWINS = {name: twin for table in _TABLES for name, twin in table.items()}

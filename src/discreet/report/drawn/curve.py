@@ -27,7 +27,7 @@ from discreet.report.markup import Html, joined
 from discreet.report.numbers import powers
 
 if TYPE_CHECKING:
-    from discreet.release.release import Release
+    from discreet.release.certificate import Certified
 
 
 POINTS = 28
@@ -57,12 +57,12 @@ def _number(written: float | str) -> float:
     return float(Fraction(written))
 
 
-def delta_at(release: Release, epsilon: float) -> float:
+def delta_at(release: Certified, epsilon: float) -> float:
     """Both promises hold, so the smaller δ does."""
     return min(release.guarantee.delta(epsilon), release.target.delta(epsilon))
 
 
-def privacy_curve(release: Release, promised: Mapping[str, Any]) -> Html:
+def privacy_curve(release: Certified, promised: Mapping[str, Any]) -> Html:
     known = promised_points(promised)
     target = target_point(promised)
     seen = [epsilon for epsilon, _ in [*known, *([target] if target else [])]]

@@ -13,7 +13,7 @@ from discreet.report.drawn.svg import Axis, area, bottom_axis, curve, legend, li
 from discreet.report.markup import Html, joined
 
 if TYPE_CHECKING:
-    from discreet.release.release import Release
+    from discreet.release.certificate import Certified
 
 
 RATES = np.concatenate([np.linspace(0, 0.1, 11), np.linspace(0.15, 1, 18)]).tolist()
@@ -21,7 +21,7 @@ SHARES = (0, 0.25, 0.5, 0.75, 1)
 TOLD = (RATES[5], RATES[10], RATES[18])  # of 5, 10 and 50 %
 
 
-def trade_off_curve(release: Release) -> Html:
+def trade_off_curve(release: Certified) -> Html:
     points = certified_points(release)
     rates = [(rate, power_at_most(points, rate)) for rate in RATES]
 

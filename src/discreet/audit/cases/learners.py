@@ -1,0 +1,91 @@
+"""Cases of learners that are read from noisy sums: the pair that moves all blocks of one furthest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit.case import Case, Cases, Profile
+from discreet.audit.cases.noise import discrete_laplace_pmf, moved
+from discreet.audit.exact_profiles import finite, normal
+from discreet.mechanisms.learners.noisy_blocks import Block, NoisyBlocks
+from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.kinds import GaussianDP, PureDP
+from discreet.sampling import exact
+from discreet.sampling.source import Source
+
+case = Cases()
+
+Blocks = Sequence[Sequence[int]]  # the integers of each block
+
+
+def gaussian_case(mechanism: NoisyBlocks, left: Blocks, right: Blocks) -> Case:
+    """All blocks of one data set against its neighbour's, in their own noise: N(Δ, diag σ²), μ² = ΣΔ²/σ².
+
+    σ is asked of the mechanism and Δ is not: it comes from the two data sets. What is drawn is the noise that
+    the mechanism draws, for every block at once.
+    """
+    shift = [np.subtract(x, y, dtype=np.float64) for x, y in zip(left, right, strict=True)]
+    inverse = [1 / sigma**2 for sigma in mechanism.deviations]
+    square = sum(w * float(d @ d) for w, d in zip(inverse, shift, strict=True))
+    weights = np.concatenate([w * d for w, d in zip(inverse, shift, strict=True)])
+    middle = weights @ (np.concatenate(left) + np.concatenate(right)) / 2
+    return Case(
+        mechanism.guarantee,
+        partial(_runs, mechanism),
+        (left, right),
+        lambda out: out @ weights - middle > 1.0,
+        normal(float(np.sqrt(square))),
+    )
+
+
+def _runs(mechanism: NoisyBlocks, blocks: Blocks, runs: int, source: Source) -> NDArray[Any]:
+    """Many runs at once, NOT a release: the noise of each block on entries that moved."""
+    columns = [
+        exact.normal(source, int(v), Fraction(sigma) ** 2, runs, 2.0**-20 if sigma < 2**20 else 1)
+        for sigma, block in zip(mechanism.deviations, blocks, strict=True)
+        for v in block
+    ]
+    return np.stack(columns, axis=1)
+
+
+def laplace_runs(mechanism: NoisyBlocks, blocks: Blocks, runs: int, source: Source) -> NDArray[Any]:
+    """Return as many of discrete Laplace noise."""
+    each = zip(mechanism.noisers, blocks, strict=True)
+    return np.stack([noiser.releases(int(v), runs, source) for noiser, block in each for v in block], axis=1)
+
+
+def laplace_profile(mechanism: NoisyBlocks, steps: tuple[int, int]) -> Profile:
+    """One entry of each of two blocks moves by so many steps."""
+    laws = [discrete_laplace_pmf(sigma / math.sqrt(2)) for sigma in mechanism.deviations]
+    left = [moved(law, step) for law, step in zip(laws, steps, strict=True)]
+    return finite(np.outer(*left), np.outer(*laws))
+
+
+BLOCKS = (Block("counts", 2, 1, 1, Fraction(1, 4)), Block("sums", 1, 2, 4, Fraction(3, 4)))
+
+
+@case("noisy_blocks/gaussian")
+def gaussian() -> Case:
+    """Add a record, which moves a count by one and a sum by its bound: 1-GDP for both together."""
+    mechanism = NoisyBlocks.calibrate(BLOCKS, target=GaussianDP(1, relation=ADD_REMOVE))
+    return gaussian_case(mechanism, [[3, 0], [2]], [[2, 0], [0]])
+
+
+@case("noisy_blocks/discrete_laplace")
+def laplace() -> Case:
+    """Do so with ε = 1 for both together."""
+    mechanism = NoisyBlocks.calibrate(BLOCKS, target=PureDP(1, relation=ADD_REMOVE))
+    return Case.of(
+        mechanism,
+        ([[3, 0], [2]], [[2, 0], [0]]),
+        lambda out: (out[:, 0] >= 3) & (out[:, 2] >= 2),
+        laplace_profile(mechanism, (1, 2)),
+        run=laplace_runs,
+    )

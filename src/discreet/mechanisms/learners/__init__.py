@@ -1,0 +1,1 @@
+"""Noisy sums that classic learners are read from: moments by class, clusters, second moments."""
