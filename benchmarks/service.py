@@ -4,7 +4,8 @@ The floors are a FastAPI endpoint that does nothing, served by the same uvicorn,
 the same price to the same three budgets, by one process. The service runs for real with one worker and
 wait = 0, so that the schedule on which answers leave is not what is measured. Goals: free answers at least
 1/3 of the empty endpoint, charged ones at least 1/2 of the bare charge; a charged answer commits twice, the
-charge before anything is read and the release before it leaves. Run: python benchmarks/service.py
+charge before anything is read and the release before it leaves, and those that wait together share both
+commits. Run: python benchmarks/service.py
 """
 
 import asyncio

@@ -12,18 +12,16 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
-from discreet.ledger import changes, keys
+from discreet.ledger import changes, keys, together
 from discreet.ledger.amounts import Remaining
 from discreet.ledger.bill import (
     Bill,
-    charged,
     described,
     named,
     noted,
     open_charge,
     opened,
     refusing,
-    replayed,
 )
 from discreet.ledger.export import as_csv, as_json
 from discreet.ledger.keys import Key
@@ -45,6 +43,7 @@ from discreet.ledger.scope import Scope, ScopeRefusedError, StaleScopeError
 from discreet.ledger.spending import Spent, Total, html, picture, spent, totals
 from discreet.ledger.spending import to_json as to_rows
 from discreet.ledger.store import Store
+from discreet.ledger.together import Charge
 from discreet.privacy.accounting.filters import Overspent, Spending
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.json import to_json
@@ -188,19 +187,29 @@ class Ledger:
         raise LedgerUnavailableError(f"the scopes of charge {name!r} kept changing; ask again")
 
     def _paid(self, bill: Bill, chosen: Sequence[Scope]) -> Receipt:
-        offers = {scope.name: scope.tariff.prices(bill.guarantee, bill.target) for scope in chosen}
         with refusing(bill), self._store.writing(f"charge {bill.name!r}") as book:
-            first = book.find("charge", bill.name) if bill.asked_before else None
-            if first is not None:
-                return replayed(book, first, bill, sorted(offers))
-            book.refuse_beside(bill.about, sorted(offers))
-            paid = {
-                scope.name: offers[scope.name][book.spend(scope, [price for _, price in offers[scope.name]])]
-                for scope in chosen
-            }
-            entry = book.append("charge", bill.name, **charged(bill, chosen, paid))
-        self._known.update({scope.name: scope for scope in chosen})
-        return Receipt.of(entry)
+            receipt = together.paid(book, bill, chosen)
+        self._known.update({scope.name: scope for scope in chosen if not receipt.replay})
+        return receipt
+
+    def charge_all(self, asked: Sequence[Charge]) -> list[Receipt | None]:
+        """Pay for several releases in one transaction, each in all its scopes or in none.
+
+        All are durable when it returns. None stands for one that is refused, which `charge` gives a reason
+        for, and for all of them where scopes were settled meanwhile.
+        """
+        ready = []
+        for each in asked:
+            said = noted("note", each.note), described(each.about)
+            name = named("charge id", each.charge_id)
+            bill = Bill(name, each.guarantee, each.target, *said, asked_before=True)
+            ready.append((bill, [s.settled(each.guarantee, each.target) for s in self._chosen(each.scopes)]))
+        try:
+            with self._store.writing(f"make {len(ready)} charges") as book:
+                return together.all_paid(book, ready)
+        except StaleScopeError:
+            self._known.clear()
+            return [None] * len(ready)
 
     def record(self, receipt_id: str, bodies: Mapping[str, bytes]) -> dict[str, bytes]:
         """Keep what a charge paid for and mark it as computed, in one transaction; return what is kept.
@@ -208,10 +217,12 @@ class Ledger:
         Where another process was first, that is its release: one draw leaves, and ours is seen by nobody.
         """
         with self._store.writing(f"record the release of {receipt_id!r}") as book:
-            first = stored_releases(book.connection, receipt_id)
-            if not first:
-                book.computed(open_charge(book, receipt_id), bodies)
-        return first or dict(bodies)
+            return together.kept(book, receipt_id, bodies)
+
+    def record_all(self, releases: Mapping[str, Mapping[str, bytes]]) -> dict[str, dict[str, bytes] | None]:
+        """Do so for several charges in one transaction; None for one that is refused."""
+        with self._store.writing(f"record {len(releases)} releases") as book:
+            return together.all_kept(book, releases)
 
     def mark_computed(self, receipt_id: str) -> None:
         """Say, before it leaves, that a charge's release was made elsewhere: once, and no refund after."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -66,6 +67,17 @@ class Transaction:
 
     connection: Connection
     head: Head
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Undo what is done inside, and no more, if it is refused."""
+        before = self.head
+        try:
+            with self.connection.begin_nested():
+                yield
+        except BaseException:
+            self.head = before
+            raise
 
     def find(self, kind: str, name: str) -> Entry | None:
         return found(self.connection, kind, name)

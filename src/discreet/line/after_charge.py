@@ -72,6 +72,18 @@ def release_once(
     return form.load(guard_after_charge(receipt, work))
 
 
+def drawn_for(
+    receipt: Receipt, read: Callable[[], S], draw: Callable[[S], V], form: Form[V, T]
+) -> Mapping[str, bytes]:
+    """Read and draw what a charge paid for: bytes that nobody may see before the ledger has recorded them."""
+
+    def work() -> Mapping[str, bytes]:
+        records = read()
+        return blind(lambda: form.write(receipt, draw(records)))
+
+    return guard_after_charge(receipt, work)
+
+
 def released_by(
     ready: ModelMechanism, statistic: BoundedStatistic, source: Source | None
 ) -> Callable[[PrivateValue], ReleasedValue]:

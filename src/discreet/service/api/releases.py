@@ -145,12 +145,15 @@ async def _released(
 
 
 def started(at: Worker, order: Order) -> asyncio.Task[Reply | Problem]:
-    """Begin to work on an order, or join who does in this process."""
-    task = at.tasks.get(order.id)
-    if task is None:
-        task = asyncio.get_running_loop().create_task(at.worked(order))
-        at.tasks[order.id] = task
-        task.add_done_callback(lambda _: at.tasks.pop(order.id, None))
+    """Begin to work on an order, or join who does in this process; not for another question's sake."""
+    before = at.tasks.get(order.id)
+    if before is not None and before[0].inquiry != order.inquiry:
+        raise Refused(OTHER)
+    if before is not None:
+        return before[1]
+    task = asyncio.get_running_loop().create_task(at.worked(order))
+    at.tasks[order.id] = order, task
+    task.add_done_callback(lambda _: at.tasks.pop(order.id, None))
     return task
 
 

@@ -12,10 +12,11 @@ from typing import Generic, TypeVar, final
 
 from discreet.ledger import Ledger
 from discreet.service.api.guards import Numbers, Rates
-from discreet.service.compute import desk, releasing
+from discreet.service.compute import desk
 from discreet.service.compute.desk import Kept
 from discreet.service.compute.orders import Order, Problem, Reply
 from discreet.service.compute.pool import ComputeLostError, Pool
+from discreet.service.compute.till import Till
 from discreet.service.settings import Settings
 from discreet.service.state.people import Person
 from discreet.service.state.registered import Registered, all_tables
@@ -68,11 +69,13 @@ class Worker:
     free: Kept[tuple[str, ...], Reply] = field(
         default_factory=lambda: Kept(2000)
     )  # answers that cost nothing
-    tasks: dict[str, asyncio.Task[Reply | Problem]] = field(default_factory=dict)
+    tasks: dict[str, tuple[Order, asyncio.Task[Reply | Problem]]] = field(default_factory=dict)
+    till: Till = field(init=False)
 
     def __post_init__(self) -> None:
         self.asking = Rates(self.settings.rate, self.settings.burst)
         self.signing_in = Rates(0.2, 20)
+        self.till = Till(self.pool, self.settings.longest)
 
     @classmethod
     def begin(cls, settings: Settings, numbers: Numbers) -> Worker:
@@ -82,8 +85,9 @@ class Worker:
         return cls(settings, state, pool, numbers, state.secret("ids"))
 
     def close(self) -> None:
-        for task in [*self.tasks.values(), *self.behind]:
+        for task in [*(task for _, task in self.tasks.values()), *self.behind]:
             task.cancel()
+        self.till.close()
         self.pool.close()
         self.state.close()
         if self.ledger is not None:
@@ -135,7 +139,7 @@ class Worker:
     async def worked(self, order: Order) -> Reply | Problem:
         """Release an order; a computation that lasts longer than any may is ended."""
         try:
-            return await self.pool.run(releasing.release, order, timeout=self.settings.longest)
+            return await self.till.release(order)
         except ComputeLostError:
             self.numbers.lost.inc()
             raise

@@ -10,11 +10,11 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from typing import Any, TypeVar, final
+from typing import Any, Protocol, TypeVar, final
 
 T = TypeVar("T")
 SPAWN = multiprocessing.get_context("spawn")  # nothing of the parent: no locks, connections or threads
@@ -30,6 +30,12 @@ class TooLongError(RuntimeError):
 
 class TooBusyError(RuntimeError):
     """More is waiting than will be done in time."""
+
+
+class Asks(Protocol):
+    """The way to a process that is lent: ask it to work, and wait for what it returns."""
+
+    async def __call__(self, work: Callable[..., T], *given: object) -> T: ...
 
 
 @final
@@ -86,6 +92,12 @@ class Pool:
 
     async def run(self, work: Callable[..., T], *given: object, timeout: float | None = None) -> T:  # noqa: ASYNC109 - it ends a process
         """Return work(*given) of a free process; it returns its refusals and raises nothing."""
+        async with self.lent(timeout) as ask:
+            return await ask(work, *given)
+
+    @asynccontextmanager
+    async def lent(self, timeout: float | None = None) -> AsyncIterator[Asks]:  # noqa: ASYNC109 - it ends a process
+        """Wait for a free process and give the way to ask it once."""
         if self._waiting >= self._most:
             raise TooBusyError(f"{self._waiting} requests are waiting")
         self._waiting += 1
@@ -93,15 +105,21 @@ class Pool:
             one = await self._idle.get()
         finally:
             self._waiting -= 1
-        whole = False
-        try:
+        whole = True
+
+        async def ask(work: Callable[..., T], *given: object) -> T:
+            nonlocal whole
+            whole = False
             answer = await asyncio.wait_for(one.ask(work, *given), timeout)
             whole = True
+            return answer
+
+        try:
+            yield ask
         except TimeoutError:
             raise TooLongError(f"it took longer than {timeout:g} seconds") from None
         finally:  # a process that did not answer may still work on it, and would answer the next with it
             self._idle.put_nowait(one if whole else self._replaced(one))
-        return answer
 
     def _replaced(self, lost: _Computing) -> _Computing:
         lost.end()

@@ -1,6 +1,15 @@
 """The straight line for an order: as `privatise` walks it, with a statistic that is read once and kept.
 
 bounded statistic → calibrated mechanism → CHARGE → read → draw → record → release.
+
+Orders that wait for the same process walk it together: one commit charges them all, then each is read and
+drawn, and one commit records them all, before the first of them leaves. Wherever that is cut off:
+- before the first commit nothing is charged, and nothing was read;
+- between the two all are charged and no draw was seen: asked again under its id each is drawn anew and pays
+  nothing more;
+- within either commit the database keeps all of the group or nothing of it, which are the cases beside it;
+- after the second each is recorded: asked again, the same bytes.
+What is refused in a group is undone alone, and asked again alone, which also finds the words for it.
 """
 
 from __future__ import annotations
@@ -10,7 +19,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, final
 
 from discreet.ledger import Ledger
-from discreet.line.after_charge import Form, one_release, release_once, released_by
+from discreet.ledger.together import Charge
+from discreet.line.after_charge import ChargeKept, Form, drawn_for, one_release, release_once, released_by
 from discreet.line.calibrate import calibrate, charge_facts, promise_for_unit, release_facts
 from discreet.line.charge import pay
 from discreet.line.choose import mechanism_class, mechanism_names
@@ -61,6 +71,12 @@ def _prepared(at: Desk, question: Inquiry) -> Ready:
 
 def release(order: Order) -> Reply | Problem:
     """Pay for an order and return its release's bytes; under the same id, the same bytes."""
+    ready = ready_for(order)
+    return ready if isinstance(ready, Problem) else charged(desk().ledger, order, ready)
+
+
+def ready_for(order: Order) -> Ready | Problem:
+    """Calibrate, and open the ledger."""
     at, found = desk(), []
 
     def prepare() -> Reply:
@@ -69,7 +85,58 @@ def release(order: Order) -> Reply | Problem:
         return Reply(b"")
 
     refused = before_charge(prepare)
-    return refused if isinstance(refused, Problem) else charged(at.ledger, order, found[0])
+    return refused if isinstance(refused, Problem) else found[0]
+
+
+def release_all(orders: Sequence[Order]) -> list[Reply | Problem]:
+    """Do so for several orders with two commits in all; one that cannot walk with the others walks alone."""
+    ready = {order.id: ready_for(order) for order in orders}
+    able = {o.id: (o, r) for o in orders if isinstance(r := ready[o.id], Ready)}
+    try:
+        made = _together(desk().ledger, list(able.values())) if len(able) > 1 else {}
+    except LedgerUnavailableError as error:
+        made = dict.fromkeys(able, of_the_line(error))
+    return [made.get(order.id) or _alone(order, ready[order.id]) for order in orders]
+
+
+def _alone(order: Order, ready: Ready | Problem) -> Reply | Problem:
+    return ready if isinstance(ready, Problem) else charged(desk().ledger, order, ready)
+
+
+def _together(ledger: Ledger, able: Sequence[tuple[Order, Ready]]) -> dict[str, Reply | Problem]:
+    """Charge all, read and draw each, record all; what is not in the answer has to be asked alone."""
+    try:
+        receipts = ledger.charge_all([_charge(order, ready) for order, ready in able])
+    except LedgerUnavailableError:
+        raise
+    except LedgerError:  # of one of them, as a budget that is gone: which one is found alone
+        return {}
+    said: dict[str, Reply | Problem] = {}
+    drawn, forms = {}, {}
+    for (order, ready), receipt in zip(able, receipts, strict=True):
+        if receipt is None or receipt.computed:
+            continue
+        draw, forms[order.id] = released_by(ready.mechanism, ready.statistic, None), ready.form
+        try:
+            drawn[order.id] = drawn_for(receipt, ready.statistic.read, draw, ready.form)
+        except ChargeKept as error:
+            said[order.id] = of_the_line(error)
+    for name, bodies in (ledger.record_all(drawn) if drawn else {}).items():
+        if bodies is not None:
+            said[name] = _reply(forms[name], bodies)
+    return said
+
+
+def _reply(form: Form[Any, Release], bodies: Mapping[str, bytes]) -> Reply | Problem:
+    try:
+        return Reply(form.load(bodies).body)
+    except LedgerError as error:
+        return of_the_line(error)
+
+
+def _charge(order: Order, ready: Ready) -> Charge:
+    about = {**ready.facts, "actor": order.person}
+    return Charge(order.id, ready.price, ready.wanted, order.scopes, order.note, about)
 
 
 def charged(ledger: Ledger, order: Order, ready: Ready) -> Reply | Problem:
