@@ -34,7 +34,11 @@ def test_a_group_is_charged_as_one_by_one_and_what_does_not_fit_is_undone_alone(
     other = opened(place)  # durable when it returned
     assert other.verify(a, c).hash == c.hash
     quarter, half = Fraction(1, 4), Fraction(1, 2)
-    assert [other.spent(name).sums for name in ("ada", "blaise", "table")] == [(quarter,), (quarter,), (half,)]
+    assert [other.spent(name).sums for name in ("ada", "blaise", "table")] == [
+        (quarter,),
+        (quarter,),
+        (half,),
+    ]
     first, last = book.charge_all([charge("d", "ada"), charge("e", "ada")])
     assert first
     assert last is None  # no room is made by a group

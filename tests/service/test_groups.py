@@ -1,4 +1,4 @@
-"""Orders that are charged with one commit and recorded with one: killed anywhere, none is lost or seen twice."""
+"""Orders charged with one commit and recorded with one: killed anywhere, none is lost or drawn twice."""
 
 import os
 import subprocess

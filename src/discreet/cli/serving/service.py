@@ -178,6 +178,30 @@ def backup(
         say(f"wrote {out}: {', '.join([FILE, *names])}")
 
 
+@service.command()
+def restored(folder: Folder, json: o.Json = False) -> None:
+    """Make a back-up that was put back safe to serve; asked before anybody is served again.
+
+    The copy knows nothing of what came after it. All budgets are closed, until you have compared them with a
+    newer export and reopened them; charges that were open are drawn no more; requests that waited are ended;
+    everybody is signed out. A token that was revoked since is valid again: revoke it.
+
+    \b
+    Example:
+      discreet service restored kept
+    """
+    from discreet.service.restored import settle  # noqa: PLC0415
+
+    with opened(folder) as (settings, state):
+        found = settle(settings, state)
+    if json:
+        dump(found)
+        return
+    say(f"closed {len(found['closed'])} budgets; reopen them once compared: discreet ledger reopen")
+    say(f"{len(found['marked'])} open charges are drawn no more, {found['ended']} waiting requests are ended")
+    say("everybody is signed out; look at discreet service tokens: one that was revoked since is valid again")
+
+
 @service.command("table")
 def add_table(
     folder: Folder,

@@ -101,6 +101,14 @@ def finish(
         connection.execute(running.values(status=status, visible=visible, problem=said))
 
 
+def end_all(state: StateStore, problem: Mapping[str, Any]) -> int:
+    """Refuse every job that has not ended; return how many there were."""
+    going = update(JOBS).where(JOBS.c.status.in_([AWAITING, QUEUED, RUNNING, FAILED]))
+    with state.writing() as connection:
+        values = {"status": REFUSED, "problem": json.dumps(problem), "visible": None}
+        return connection.execute(going.values(**values)).rowcount
+
+
 def free(state: StateStore) -> list[str]:
     """List what a worker may take: approved, or left by one that ended."""
     query = select(JOBS.c.id).where(JOBS.c.status.in_([QUEUED, RUNNING]), JOBS.c.lease < time.time())

@@ -173,3 +173,9 @@ def session(state: StateStore, secret: str) -> Session:
 def end_session(state: StateStore, secret: str) -> None:
     with state.writing() as connection:
         connection.execute(delete(SESSIONS).where(SESSIONS.c.digest == digest(secret)))
+
+
+def end_sessions(state: StateStore) -> int:
+    """Sign everybody out; return how many sessions there were."""
+    with state.writing() as connection:
+        return connection.execute(delete(SESSIONS)).rowcount
