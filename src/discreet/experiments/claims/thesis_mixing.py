@@ -24,7 +24,7 @@ from discreet.privacy.amplification.mixing import (
     ultra_mixing,
 )
 from discreet.privacy.amplification.noisy_sgd import NoisySGD
-from discreet.privacy.kinds import ApproxDP, GaussianDP
+from discreet.privacy.kinds import ApproxDP
 
 Array = NDArray[np.float64]
 RULES = ("dobrushin", "dobrushin_at", "doeblin", "ultra_mixing")
@@ -32,7 +32,8 @@ RULES = ("dobrushin", "dobrushin_at", "doeblin", "ultra_mixing")
 
 def kernels(count: int, seed: int = 0) -> list[FiniteKernel]:
     """Draw finite kernels on three states, some with zeros."""
-    chance, made = random.Random(seed), []
+    chance = random.Random(seed)
+    made: list[FiniteKernel] = []
     while len(made) < count:
         rows = [[chance.randint(0, 8) for _ in range(3)] for _ in range(3)]
         if all(map(sum, rows)):
@@ -66,18 +67,15 @@ def as_local_privacy(work: Work) -> Finding:
     for kernel in kernels(60, seed=1):
         rows = np.array([[float(x) for x in row] for row in kernel.rows])
         for epsilon, coefficient in ((0.0, float(dobrushin(kernel))), (1.0, dobrushin_at(kernel, 1.0))):
-            true = max(
-                0.0,
-                max(
-                    float(a[e].sum() - math.exp(epsilon) * b[e].sum()) for a in rows for b in rows for e in events
-                ),
-            )
-            worst = max(worst, abs(true - coefficient))
+            pairs = ((a, b, e) for a in rows for b in rows for e in events)  # equal rows give the 0
+            true = max(float(a[e].sum() - math.exp(epsilon) * b[e].sum()) for a, b, e in pairs)
+            worst = max(worst, abs(max(true, 0.0) - coefficient))
         gamma = float(ultra_mixing(kernel))
         if gamma < 1:
             worst = max(worst, local_epsilon(kernel) + math.log1p(-gamma))  # at most −ln(1 − γ)
     return Finding.that(
-        worst < 1e-9, f"60 random kernels: coefficient and local privacy differ by at most {max(worst, 0):.0e}"
+        worst < 1e-9,
+        f"60 random kernels: coefficient and local privacy differ by at most {max(worst, 0):.0e}",
     )
 
 
@@ -99,7 +97,9 @@ def true_delta(kernel: FiniteKernel, epsilon: float, delta: float, out: float) -
     return best
 
 
-def _against_truth(epsilon: float, delta: float, rules: tuple[str, ...]) -> dict[str, list[tuple[float, float]]]:
+def _against_truth(
+    epsilon: float, delta: float, rules: tuple[str, ...]
+) -> dict[str, list[tuple[float, float]]]:
     """Return (bound, truth) for each rule on random kernels."""
     found: dict[str, list[tuple[float, float]]] = {rule: [] for rule in rules}
     for kernel in kernels(8, seed=2):
@@ -179,7 +179,9 @@ def gaussian_twice(work: Work) -> Finding:
     for first, second, order in itertools.product((0.5, 1.0, 3.0), (0.5, 2.0), (1.5, 8.0)):
         bound = two_steps(GaussianShift(first), GaussianShift(second), 1).renyi(order)
         worst = max(worst, abs(bound * 2 * (first**2 + second**2) / order - 1))
-    return Finding.that(worst < 1e-6, f"12 pairs of scales and orders: bound over truth is 1 within {worst:.0e}")
+    return Finding.that(
+        worst < 1e-6, f"12 pairs of scales and orders: bound over truth is 1 within {worst:.0e}"
+    )
 
 
 def laplace_density(x: Array, first: float, second: float) -> Array:
@@ -220,7 +222,10 @@ def laplace_renyi(work: Work) -> Finding:
     return Finding.that(
         shares[0] < shares[1] < shares[2] <= 1 + 1e-9 and shares[0] < 0.9 and unequal < 1,
         "equal scales: the bound is "
-        + ", ".join(f"{share:.3f} of one Laplace at order {order:g}" for order, share in zip(gains, shares, strict=True))
+        + ", ".join(
+            f"{share:.3f} of one Laplace at order {order:g}"
+            for order, share in zip(gains, shares, strict=True)
+        )
         + f"; scales 1 and 2 at order 8: {unequal:.3f} of the wider one; the exact divergence at order 8 is "
         f"{exact:.4f}, the bound {bound:.4f}",
     )
@@ -235,7 +240,8 @@ def lipschitz_between(work: Work) -> Finding:
         worst = max(worst, abs(bound / exact - 1))
         told.append(f"L = {lipschitz:g}: {bound:.4f}")
     return Finding.that(
-        worst < 1e-6, f"σ₁ = σ₂ = 1, order 4 (2 without the second step): {', '.join(told)}; exact within {worst:.0e}"
+        worst < 1e-6,
+        f"σ₁ = σ₂ = 1, order 4 (2 without the second step): {', '.join(told)}; exact within {worst:.0e}",
     )
 
 
