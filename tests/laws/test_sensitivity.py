@@ -79,6 +79,9 @@ def test_no_neighbour_moves_further(family, records, exact, exact_alone):
     _hold(family.sensitivity(ADD_REMOVE), alone, exact_alone)
     joint = np.array([family.joint(s, 1) for s in alone]) - family.joint(0 * alone[0], 0)
     _hold(family.joint_sensitivity(), joint, ("linf",))
+    for relation, steps in ((SUBSTITUTE, moves), (ADD_REMOVE, alone)):  # Gaussian noise, in units of each one
+        worst = np.sqrt((steps.astype(float) ** 2 / family.noise_shares).sum(axis=1)).max()
+        assert worst <= family.sensitivity(relation).l2 * (1 + 1e-15)
 
 
 @pytest.mark.parametrize(

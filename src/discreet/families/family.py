@@ -104,6 +104,11 @@ class Family(ABC):
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """How far one record moves `statistic`, in integer units, under the relation."""
 
+    @property
+    def noise_shares(self) -> Floats:
+        """Say by coordinate which share of σ² Gaussian noise needs; `sensitivity` is of S over its root."""
+        return np.ones(self.units.size)
+
     @abstractmethod
     def check(self, statistic: ArrayLike, n: int) -> Integers:
         """Return the statistic as integers, or refuse (showing no value) what no n records can sum to."""

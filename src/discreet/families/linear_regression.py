@@ -23,7 +23,15 @@ from discreet.families.family import (
     to_project,
 )
 from discreet.families.laws.linear_regression import RegressionLaw
-from discreet.families.laws.matrices import floats, nearest_semidefinite, pack, squares, unpack, unpack_exact
+from discreet.families.laws.matrices import (
+    floats,
+    nearest_semidefinite,
+    pack,
+    squares,
+    twice_off_diagonal,
+    unpack,
+    unpack_exact,
+)
 from discreet.families.named_columns import Feature, NamedColumns
 from discreet.families.vector import InBall
 from discreet.privacy.arithmetic.ball import Exact
@@ -146,6 +154,10 @@ class BayesianLinearRegression(InBall, RegressionLaw):
     def units(self) -> Floats:
         D = self.dimension + 1
         return np.full(D * (D + 1) // 2, float(self.grid**2))
+
+    @property
+    def noise_shares(self) -> Floats:
+        return 1 / twice_off_diagonal(self.dimension + 1)
 
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """One record: L2 ≤ ‖qqᵀ‖_F = R², L∞ = R², exact; L1 ≤ ½(s²+R²), s = ⌊√(d+1)·R⌋.

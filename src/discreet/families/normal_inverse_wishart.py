@@ -21,7 +21,15 @@ from discreet.families.family import (
     table_size,
     to_project,
 )
-from discreet.families.laws.matrices import floats, nearest_semidefinite, pack, squares, unpack, unpack_exact
+from discreet.families.laws.matrices import (
+    floats,
+    nearest_semidefinite,
+    pack,
+    squares,
+    twice_off_diagonal,
+    unpack,
+    unpack_exact,
+)
 from discreet.families.laws.normal_inverse_wishart import NormalInverseWishartLaw
 from discreet.families.vector import InBall
 from discreet.privacy.arithmetic.ball import Exact
@@ -80,8 +88,12 @@ class NormalInverseWishart(InBall, NormalInverseWishartLaw):
         g, d = float(self.grid), self.dimension
         return np.repeat([g / self._balance, g**2], [d, d * (d + 1) // 2])
 
+    @property
+    def noise_shares(self) -> Floats:
+        return np.concatenate([np.ones(self.dimension), 1 / twice_off_diagonal(self.dimension)])
+
     def sensitivity(self, relation: Relation) -> Sensitivity:
-        """One record: L2² = K²‖q‖² + ½(‖q‖⁴ + Σq_i⁴) ≤ K²R² + R⁴, L∞ = R², exact; L1 ≤ Ks + ½(s²+R²).
+        """One record: L2² ≤ K²‖q‖² + ‖qqᵀ‖_F² ≤ K²R² + R⁴, L∞ = R², exact; L1 ≤ Ks + ½(s²+R²).
 
         s = ⌊√d·R⌋ bounds ‖q‖₁. Two: K²‖q−q'‖² + ‖qqᵀ−q'q'ᵀ‖_F² = a² + b² + K²(a+b) − 2c(c+K²), c = q·q', a
         and b ≤ R² the squared norms, hence L2² ≤ 2R⁴ + 2K²R² + ½K⁴; L1 ≤ twice the above; L∞ = max(2KR, R²).

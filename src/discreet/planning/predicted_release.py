@@ -184,7 +184,8 @@ def noised(mechanism: NoisyStatistics, cases: SimulatedCases) -> tuple[Integers,
     copies = max(1, STRATIFIED_PAIRS // (count * width)) if cases.exact else 1
     node, rng = np.repeat(np.arange(count), copies), cases.rng()
     u = np.stack([_spread(count, copies, rng) for _ in range(width)], axis=-1)
-    noise = QUANTILE[mechanism.noise](scale, u)
+    scales = scale * np.sqrt(mechanism.shares(width))
+    noise = np.stack([QUANTILE[mechanism.noise](float(s), u[..., j]) for j, s in enumerate(scales)], axis=-1)
     return node, values[node] + noise, cases.weights[node] / copies, False
 
 

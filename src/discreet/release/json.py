@@ -177,7 +177,11 @@ def _tuples(data: Plain) -> Plain | tuple[object, ...]:
 
 def value_to_json(value: ReleasedValue) -> Json:
     """Write every field but the model, which the release has."""
-    parts = {f.name: getattr(value, f.name) for f in fields(value) if f.name != "model"}
+    parts = {
+        f.name: getattr(value, f.name)
+        for f in fields(value)
+        if f.name != "model" and not (f.metadata.get("json") and getattr(value, f.name) == f.default)
+    }
     promised = {"guarantee": to_json(parts.pop("guarantee"))} if "guarantee" in parts else {}
     return {"kind": value.kind, **{name: parameter_to_json(part) for name, part in parts.items()}, **promised}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms.regression.adassp import AdaSSP, least_eigenvalue, moves
+from discreet.mechanisms.regression.adassp import AdaSSP, cost, least_eigenvalue, moves
 from discreet.sampling.source import SeededSource
 
 
@@ -57,11 +57,33 @@ def test_the_least_eigenvalue_is_exact():
     assert least_eigenvalue(huge) == 2**60  # where doubles are 256 apart
 
 
-def test_three_equal_parts_of_mu_squared():
+@pytest.mark.parametrize("relation", [dc.SUBSTITUTE, dc.ADD_REMOVE])
+@pytest.mark.parametrize("weights", [(1, 1, 1), (2, 1, 1), (0.1, 1, 5), (1, 0.2, 9), (0.01, 0.3, 0.4)])
+def test_one_record_moves_all_three_together_no_further_than_is_charged(relation, weights):
+    """Rows (x₁, x₂, y) on a mesh of the unit ball; equal parts of λ_min's and XᵀX's bounds are attained."""
+    angle, up = np.meshgrid(np.linspace(0, np.pi, 9), np.linspace(-1, 1, 21))
+    around = np.sqrt(1 - up**2)
+    z = np.stack([around * np.cos(angle), around * np.sin(angle), up], axis=-1).reshape(-1, 3)
+    x, y = z[:, :2], z[:, 2]
+    square, mixed = x[:, :, None] * x[:, None, :], x * y[:, None]
+    if relation is dc.SUBSTITUTE:
+        square = (square[:, None] - square[None]).reshape(-1, 2, 2)
+        mixed = (mixed[:, None] - mixed[None]).reshape(-1, 2)
+    least = np.abs(np.linalg.eigvalsh(square)).max(axis=1)  # what λ_min moves at most, whatever the others
+    w0, w2, w1 = weights
+    moved = w0 * least**2 + w2 * (square**2).sum(axis=(1, 2)) + w1 * (mixed**2).sum(axis=1)
+    claimed = float(cost(Fraction(w0), Fraction(w2), Fraction(w1), relation))
+    assert moved.max() <= claimed * (1 + 1e-12)
+    if relation is dc.ADD_REMOVE or w1 <= 2 * w2:
+        assert moved.max() >= 0.98 * claimed  # also with the top of the parabola inside, between two nodes
+
+
+def test_three_equal_parts_cost_two_thirds_of_their_sum():
     made = AdaSSP.calibrate(family(), n=50, target=dc.ApproxDP(1, 1e-5))
     assert made.guarantee.mu == pytest.approx(0.26805, abs=1e-5)  # analytic Gaussian, GLM.md §1
     parts = [m / Fraction(s) ** 2 for m, s in zip(moves(family(), dc.SUBSTITUTE), made.scales, strict=True)]
     assert float(max(parts) / min(parts)) == pytest.approx(1, rel=1e-9)
+    assert float(sum(parts)) == pytest.approx(1.5 * made.guarantee.mu**2, rel=1e-9)
     assert made.guarantee <= dc.ApproxDP(1, 1e-5)
 
 

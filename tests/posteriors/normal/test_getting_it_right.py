@@ -33,14 +33,18 @@ def prior_draws(model, size, rng):
 def observed_of(family, *, power, private, n):
     unit = float(family.count_unit)
     rate = 1 / (2 * unit) if power == 1 else 0.5 / (3 * unit) ** 2
+    shares = family.noise_shares if power == 2 else np.ones(family.units.size)
+    public = None if private else n
     return Observed(
-        np.zeros(family.units.size), rate, power, None if private else n, n * unit, unit if private else 0.0
+        np.zeros(family.units.size), shares, rate, power, public, n * unit, unit if private else 0.0
     )
 
 
 def noise(observed, size, rng):
-    scale = 1 / observed.rate if observed.power == 1 else np.sqrt(0.5 / observed.rate)
-    return (rng.laplace if observed.power == 1 else rng.normal)(0, scale, size)
+    """Of S, or of n: as wide as the widest."""
+    if observed.power == 1:
+        return rng.laplace(0, 1 / observed.rate, size)
+    return np.sqrt(observed.variance if size == 1 else observed.variances) * rng.standard_normal(size)
 
 
 def worst(chain, reference):
@@ -82,9 +86,7 @@ def by_limit(model, observed, rng, *, rounds=ROUNDS, told=None, believed=None):
     phi, n, d, size = start[0].copy(), observed.about, model.columns, observed.noisy.size
     private, most = observed.n is None, MOST if observed.n is None else observed.n
     points = normal_points(d, 0)[:, :128].copy()
-    omega = (
-        np.full(size, observed.variance) if observed.power == 2 else rng.exponential(observed.variance, size)
-    )
+    omega = observed.variances if observed.power == 2 else rng.exponential(observed.variance, size)
     root = np.diag(np.append(0.7 * start.std(axis=0) / np.sqrt(model.size), [3.0] * private))
     mu, L, m, V = np.zeros(d), np.zeros((d, d)), np.zeros(size), np.zeros((size, size))
     out = np.zeros((rounds, model.size + 1))

@@ -17,11 +17,12 @@ from discreet.audit.case import Case, Cases, Profile
 from discreet.audit.cases.noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
+from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.posterior.statistical_query import GRID, GaussianQuery, LaplaceQuery
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.kinds import PureDP
+from discreet.privacy.kinds import GaussianDP, PureDP
 from discreet.sampling import exact
 from discreet.sampling.source import Source
 
@@ -39,7 +40,14 @@ def noisy(
 ) -> NDArray[Any]:
     """Many runs at once, NOT a release: the same noise mechanism on the same vector, one row a run."""
     vector = mechanism.vector(*counted)
-    return np.stack([mechanism.noiser.releases(int(v), runs, source) for v in vector], axis=1)
+    return noised(mechanism, vector.tolist(), mechanism.shares(vector.size).tolist(), runs, source)
+
+
+def noised(
+    mechanism: NoisyStatistics, vector: list[int], shares: list[float], runs: int, source: Source
+) -> NDArray[Any]:
+    each = zip(vector, shares, strict=True)
+    return np.stack([mechanism.noiser_of(share).releases(v, runs, source) for v, share in each], axis=1)
 
 
 @case("noisy_statistics/laplace")
@@ -100,6 +108,31 @@ def noisy_discrete_gaussian() -> Case:
 def exchanged(pmf: NDArray[np.float64]) -> Profile:
     """(Z₁ + 1, Z₂) against (Z₁, Z₂ + 1)"""
     return profiles.finite(np.outer(moved(pmf, 1), pmf), np.outer(pmf, moved(pmf, 1)))
+
+
+ACROSS = BayesianLinearRegression([0], [[1]], shape=2, scale=1, radius=17, grid=1)
+
+
+def crossed(share: float | None = None) -> Case:
+    """(12, 12) against (12, −12): only the product moves, by 288, and 289 is the most that any row's does."""
+    mechanism = NoisyStatistics.calibrate(ACROSS, n=1, target=GaussianDP(1), noise="gaussian")
+    shares = mechanism.shares(3).tolist() if share is None else [1, share, 1]
+
+    def many(vector: list[int], runs: int, source: Source) -> NDArray[Any]:
+        return noised(mechanism, vector, shares, runs, source)
+
+    return Case(
+        mechanism.guarantee,
+        many,
+        ([144, 144, 144], [144, -144, 144]),
+        lambda s: s[:, 1] > float(mechanism.scale) ** 2 / 2 / 288,
+        profiles.normal(288 / (float(mechanism.scale) * math.sqrt(shares[1]))),
+    )
+
+
+@case("noisy_statistics/moments")
+def noisy_moments() -> Case:
+    return crossed()
 
 
 @case("noisy_statistics/add_remove")

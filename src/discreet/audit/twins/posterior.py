@@ -16,7 +16,7 @@ from discreet.audit import posterior_pairs as pairs
 from discreet.audit.case import Case
 from discreet.audit.cases.noise import discrete_gaussian_pmf, discrete_laplace_pmf, moved
 from discreet.audit.cases.posterior import DRAWS, FAMILIES, HALF, N, posterior_case
-from discreet.audit.cases.statistics import TRUNCATION, exchanged, noisy, sampled
+from discreet.audit.cases.statistics import TRUNCATION, crossed, exchanged, noisy, sampled
 from discreet.audit.twins.twin import EXACT_ONLY, Twins
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.families.dirichlet_categorical import DirichletCategorical
@@ -181,6 +181,9 @@ def metropolis() -> Case:
 
 twin("noisy_statistics/laplace_on_two_counts", "sensitivity 1 for 2")(
     lambda: both_counts("discrete_laplace", 1.0)
+)
+twin("noisy_statistics/halved_twice", "products of two columns get a quarter of the variance")(
+    lambda: crossed(0.25)
 )
 twin("noisy_statistics/gaussian_on_two_counts", "sensitivity 1 for √2")(
     lambda: both_counts("discrete_gaussian", 1.5)

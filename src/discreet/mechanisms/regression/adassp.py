@@ -41,8 +41,9 @@ class AdaSSP(Mechanism):
     """λ_min(XᵀX), XᵀX and Xᵀy with Gaussian noise; λ = max(0, σ₂√(d ln(2d²/ρ)) − λ̃) [Wang 2018, Alg. 2].
 
     Rows z = (x, y), ‖z‖ ≤ R: λ_min moves by at most R² (Weyl), XᵀX by √2R² in Frobenius norm (R² for one
-    record more), Xᵀy by R² (R²/2), since ‖x‖|y| ≤ R²/2. Costs add up as μ² [DRS22 Cor. 3.3]. λ_min is rounded
-    down to a whole unit, exactly, and so moves no further than R² either.
+    record more), Xᵀy by R² (R²/2), since ‖x‖|y| ≤ R²/2. No record moves all of them that far: `cost` is what
+    one moves at most of the three together. λ_min is rounded down to a whole unit, exactly, and so moves no
+    further than R² either.
     """
 
     name: ClassVar[str] = "adassp"
@@ -75,7 +76,7 @@ class AdaSSP(Mechanism):
         target: Guarantee,
         failure: float = 0.05,
     ) -> Self:
-        """Return the least noise that meets the target, a third of μ² for each release."""
+        """Return the least noise that meets the target, Δ²/σ² alike for each release."""
         squares = moves(model, target.relation)
 
         def at(noise: float) -> Self:
@@ -90,12 +91,12 @@ class AdaSSP(Mechanism):
 
     @property
     def guarantee(self) -> GaussianDP:
-        """μ² = ΣΔ²/σ²"""
-        costs = (
-            square / Fraction(scale) ** 2
-            for square, scale in zip(moves(self.model, self.relation), self.scales, strict=True)
+        """μ² = sup ΣΔ²/σ² over one record"""
+        fourth = Fraction(self.model.ball.largest) ** 4
+        least, second, mixed = (1 / Fraction(scale) ** 2 for scale in self.scales)
+        return GaussianDP.from_square(
+            fourth * cost(least, second, mixed, self.relation), relation=self.relation
         )
-        return GaussianDP.from_square(sum(costs, Fraction(0)), relation=self.relation)
 
     def release(
         self, value: ArrayLike, source: Source | None = None, *, count: int | None = None
@@ -133,6 +134,18 @@ def moves(model: BayesianLinearRegression, relation: Relation) -> tuple[Fraction
     """Δ² of λ_min, of XᵀX in Frobenius norm, of Xᵀy; in integer units, attained but for rounding."""
     fourth = Fraction(model.ball.largest) ** 4
     return (fourth, 2 * fourth, fourth) if relation is SUBSTITUTE else (fourth, fourth, fourth / 4)
+
+
+def cost(least: Fraction, second: Fraction, mixed: Fraction, relation: Relation) -> Fraction:
+    """Bound w₀Δλ² + w₂‖ΔXᵀX‖² + w₁‖ΔXᵀy‖² over one record in the unit ball, w = σ⁻² [theory §9].
+
+    One more, ‖x‖² = t: attained by t = 1, or where (w₀ + w₂)t² + w₁t(1 − t) has its top. One in another's
+    place: w₀ + 2·max(w₂, w₁/2), as ‖Δzzᵀ‖² = ‖ΔXᵀX‖² + 2‖ΔXᵀy‖² + (Δyᵀy)² ≤ 2.
+    """
+    if relation is SUBSTITUTE:
+        return least + max(2 * second, mixed)
+    whole = least + second
+    return whole if mixed <= 2 * whole else mixed**2 / (4 * (mixed - whole))
 
 
 def _square(packed: NDArray[np.int64], side: int) -> NDArray[np.int64]:

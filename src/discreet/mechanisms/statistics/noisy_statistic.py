@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, final
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DEFAULT_READING = "noise_aware"
+IF_SET = {"json": "where it is set"}  # files of before there was such a field are written back as they were
 
 
 class Readable(Protocol):
@@ -62,6 +63,12 @@ class NoisyStatistic:
     scale: Exact  # of the noise, in integer units
     guarantee: Guarantee
     seeded: bool  # drawn from a public seed, hence not private
+    halved: bool = field(default=False, metadata=IF_SET)  # half the variance off a matrix's diagonal
+
+    @property
+    def shares(self) -> Floats:
+        """Of each coordinate of S, the variance of its noise as a share of σ²."""
+        return self.model.noise_shares if self.halved else np.ones(self.model.units.size)
 
     @cached_property
     def posterior(self) -> Readable:

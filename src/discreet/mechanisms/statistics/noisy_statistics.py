@@ -9,9 +9,17 @@ from math import ceil
 from typing import ClassVar, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from discreet.families.family import Family, Integers, Sensitivity, public_size, table_size
+from discreet.families.family import (
+    Family,
+    Floats,
+    Integers,
+    Sensitivity,
+    public_size,
+    root_above,
+    table_size,
+)
 from discreet.mechanisms.mechanism import WIDEST_DISCRETE, ModelMechanism, least_noise
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.gaussian import DiscreteGaussian, Gaussian
@@ -32,6 +40,9 @@ NOISES: dict[str, Callable[[Sensitivity, Exact, Relation], BasicMechanism]] = {
 }
 
 
+GAUSSIAN = ("discrete_gaussian", "gaussian")  # kinds whose variance may differ between coordinates
+
+
 @final
 @dataclass(frozen=True, kw_only=True)
 class NoisyStatistics(ModelMechanism):
@@ -39,7 +50,8 @@ class NoisyStatistics(ModelMechanism):
 
     With n public (SUBSTITUTE) S alone is noised: for Beta–Bernoulli the success count, of sensitivity 1. With
     n private (ADD_REMOVE) it is (S, n), as model.joint encodes it. `noise_both_counts` noises (S, n) although
-    n is public, twice the sensitivity, as the paper does: for reproduction only.
+    n is public, twice the sensitivity, as the paper does: for reproduction only. Gaussian noise has half
+    of σ² off the diagonal of a matrix of moments [theory §9].
     """
 
     name: ClassVar[str] = "noisy_statistics"
@@ -102,6 +114,18 @@ class NoisyStatistics(ModelMechanism):
         return NOISES[self.noise](self.sensitivity, self.scale, self.relation)
 
     @property
+    def halved(self) -> bool:
+        """Whether some coordinates need less noise than others."""
+        return self.noise in GAUSSIAN and bool((self.model.noise_shares < 1).any())
+
+    def shares(self, size: int) -> Floats:
+        """By coordinate of what is noised, the variance of its noise as a share of σ²; n has all of it."""
+        out = np.ones(size)
+        if self.halved:
+            out[: self.model.units.size] = self.model.noise_shares
+        return out
+
+    @property
     def knob(self) -> tuple[str, float]:
         return "scale", float(self.scale)
 
@@ -118,7 +142,22 @@ class NoisyStatistics(ModelMechanism):
         `count` is the private number of records, needed (and allowed) only under ADD_REMOVE.
         """
         bits = source or SYSTEM
-        return self.as_release(self.noiser.release(self.vector(value, count), bits), seeded=bits.seeded)
+        return self.as_release(self.noised(self.vector(value, count), bits), seeded=bits.seeded)
+
+    def noised(self, vector: Integers, source: Source) -> NDArray[np.generic]:
+        """Add to each coordinate noise of its share; the guarantee is that of the whole."""
+        if not self.halved:
+            return np.asarray(self.noiser.release(vector, source))
+        shares = self.shares(vector.size)
+        out = np.empty(vector.size, dtype=np.float64 if self.noise == "gaussian" else np.int64)
+        for share in np.unique(shares).tolist():
+            out[shares == share] = self.noiser_of(share).release(vector[shares == share], source)
+        return out
+
+    def noiser_of(self, share: float) -> BasicMechanism:
+        """Return noise of a share of the variance; what it promises alone means nothing."""
+        scale = self.scale if share == 1 else root_above(Fraction(self.scale) ** 2 * Fraction(share))
+        return NOISES[self.noise](self.sensitivity, scale, self.relation)
 
     def as_release(self, noisy: ArrayLike, *, seeded: bool) -> NoisyStatistic:
         """Return noisy numbers with all that reading them needs."""
@@ -131,6 +170,7 @@ class NoisyStatistics(ModelMechanism):
             scale=self.scale,
             guarantee=self.guarantee,
             seeded=seeded,
+            halved=self.halved,
         )
 
     def vector(self, value: ArrayLike, count: int | None) -> Integers:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import ClassVar, Self, final
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.families.family import Family, public_size
+from discreet.families.family import Family, Floats, Integers, public_size, root_above
 from discreet.mechanisms.noise.ornstein_uhlenbeck import TieredGaussian
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
@@ -71,6 +73,15 @@ class TieredStatistics:
     ) -> tuple[NoisyStatistic, ...]:
         """Noise the statistic once for all; `count`, the private number of records, only under ADD_REMOVE."""
         bits = source or SYSTEM
-        drawn = self.chain.release(self.tiers[0].vector(value, count), bits)
-        both = zip(self.tiers, drawn, strict=True)
-        return tuple(tier.as_release(noisy, seeded=bits.seeded) for tier, noisy in both)
+        drawn = self._noised(self.tiers[0].vector(value, count), bits)
+        return tuple(tier.as_release(drawn[k], seeded=bits.seeded) for k, tier in enumerate(self.tiers))
+
+    def _noised(self, vector: Integers, source: Source) -> Floats:
+        """Return a row for each tier; a coordinate's variances are its share of every tier's."""
+        shares, chain = self.tiers[0].shares(vector.size), self.chain
+        out = np.empty((len(self.sigmas), vector.size))
+        for share in np.unique(shares).tolist():
+            sigmas = [root_above(Fraction(s) ** 2 * Fraction(share)) for s in self.sigmas]
+            part = replace(chain, sigmas=tuple(sigmas) if share < 1 else self.sigmas)
+            out[:, shares == share] = part.release(vector[shares == share], source)
+        return out

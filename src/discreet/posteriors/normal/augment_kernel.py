@@ -25,7 +25,8 @@ from discreet.posteriors.normal.algebra_kernel import (
     log_prior,
 )
 
-Seen: TypeAlias = tuple[Floats, float, float, float, Floats, float, float]
+# Ŝ; 1/b or 1/2σ² of each coordinate, n's at the end; the power; K; the door; U·n̂ and U
+Seen: TypeAlias = tuple[Floats, Floats, float, float, Floats, float, float]
 
 
 TARGET = 0.3  # acceptance that the non-centred move adapts to
@@ -42,7 +43,7 @@ def log_noise(gap: float, rate: float, power: float) -> float:
 def log_seen(S: Floats, seen: Seen) -> float:
     total = 0.0
     for j in range(S.size):
-        total += log_noise(seen[0][j] - S[j], seen[1], seen[2])
+        total += log_noise(seen[0][j] - S[j], seen[1][j], seen[2])
     return total
 
 
@@ -91,7 +92,7 @@ def refresh_records(
 
     The ratio of the noise's density at both S is ≥ e^{−ε} under ε-DP noise. Return the share accepted.
     """
-    noisy, rate, power, balance, door, _, _ = seen
+    noisy, rates, power, balance, door, _, _ = seen
     d, taken, middle, steps = u.shape[1], 0, grid[0], grid[1]
     z, q, kept, new = np.empty(d), np.empty(d), np.empty(d), np.empty((1, d))
     s, other = np.empty(S.size), np.empty(S.size)
@@ -110,7 +111,7 @@ def refresh_records(
         ratio = 0.0
         for j in range(S.size):
             gap = noisy[j] - S[j]
-            ratio += log_noise(gap - other[j] + s[j], rate, power) - log_noise(gap, rate, power)
+            ratio += log_noise(gap - other[j] + s[j], rates[j], power) - log_noise(gap, rates[j], power)
         if math.log(1.0 - rng.random()) < ratio:
             taken += 1
             for j in range(S.size):
@@ -172,7 +173,8 @@ def births_and_deaths(
         place(new, 0, mu, L, f, z, grid[0], grid[1], q)
         at_door(q, seen[4], seen[3], s)
         count = seen[5] - seen[6] * n
-        ratio = log_noise(count - step * seen[6], seen[1], seen[2]) - log_noise(count, seen[1], seen[2])
+        rate = seen[1][S.size]
+        ratio = log_noise(count - step * seen[6], rate, seen[2]) - log_noise(count, rate, seen[2])
         ratio += log_seen(S + step * s, seen) - log_seen(S, seen)
         if math.log(1.0 - rng.random()) < ratio:
             if step == 1:

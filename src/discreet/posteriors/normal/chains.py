@@ -74,7 +74,7 @@ def limiting(
     seen, points = observed.seen(model), normal_points(model.columns, observed.most)
     swarm = starts(model, observed, rng)
     for phi in as_phi(rng.permutation(swarm)[np.arange(plan.chains) % len(swarm)], model):
-        omega, n, done = np.full(observed.noisy.size, observed.variance), observed.about, 0
+        omega, n, done = observed.variances, observed.about, 0
         root = shape(swarm)
         if observed.count_unit:  # n moves along with φ
             root = np.eye(phi.size + 1) * (0.5 * observed.variance**0.5 / observed.count_unit + 0.5)

@@ -58,7 +58,8 @@ class Observed:
     """Ŝ in integer units with the law of its noise; n, or n̂ where n is private."""
 
     noisy: Floats
-    rate: float  # 1/b, or 1/2σ²
+    shares: Floats  # of every coordinate, its noise's variance over the widest one's
+    rate: float  # 1/b, or 1/2σ², of the widest noise, which n has, too
     power: float  # 1 for the Laplace kinds, 2 for the Gaussian ones
     n: int | None
     count: float  # U·n̂
@@ -73,11 +74,12 @@ class Observed:
         if release.joint:
             flat, count = flat[:-1], float(flat[-1])
         rate = 1 / scale if power == 1 else 0.5 / scale**2
-        return cls(flat, rate, power, release.n, count, 0.0 if release.n is not None else largest, largest)
+        unit = 0.0 if release.n is not None else largest
+        return cls(flat, release.shares, rate, power, release.n, count, unit, largest)
 
     @property
     def variance(self) -> float:
-        """Of the noise: 2b² or σ²."""
+        """Of the widest noise: 2b² or σ²."""
         return 2 / self.rate**2 if self.power == 1 else 0.5 / self.rate
 
     @property
@@ -102,7 +104,13 @@ class Observed:
         return max(16, int((self.count + TAIL * self.variance**0.5) / self.count_unit) + 1)
 
     def seen(self, model: LatentNormal) -> Seen:
-        return self.noisy, self.rate, self.power, model.balance, model.door, self.count, self.count_unit
+        rates = self.rate / np.append(self.shares, 1.0)
+        return self.noisy, rates, self.power, model.balance, model.door, self.count, self.count_unit
+
+    @property
+    def variances(self) -> Floats:
+        """Of the noise of every coordinate."""
+        return self.variance * self.shares
 
 
 NO_REGRESSION = (np.zeros(0), np.zeros((0, 0)), 1.0, 1.0)

@@ -104,7 +104,7 @@ def inverse_gaussian(rng: np.random.Generator, mean: float) -> float:
 
 @kernel
 def mix(
-    rng: np.random.Generator, gap: Floats, V: Floats, n: float, omega: Floats, root: Floats, rate: float
+    rng: np.random.Generator, gap: Floats, V: Floats, n: float, omega: Floats, root: Floats, rates: Floats
 ) -> None:
     """Draw e | φ, ω, Ŝ and then ω | e: 1/ω ~ inverse Gaussian(mean 1/(b|e|), shape 1/b²).
 
@@ -128,8 +128,15 @@ def mix(
     forward(root, x)
     backward(root, x)
     for i in range(size):
-        gone = max(abs(e[i] + omega[i] * x[i]) * rate, 1e-12)
-        omega[i] = 1.0 / (rate * rate * inverse_gaussian(rng, 1.0 / gone))
+        gone = max(abs(e[i] + omega[i] * x[i]) * rates[i], 1e-12)
+        omega[i] = 1.0 / (rates[i] * rates[i] * inverse_gaussian(rng, 1.0 / gone))
+
+
+@kernel
+def variances(seen: Seen) -> Floats:
+    """Of the noise of each coordinate: 2b² or σ²."""
+    rates = seen[1][: seen[0].size]
+    return 2.0 / rates**2 if seen[2] == 1.0 else 0.5 / rates
 
 
 @kernel
@@ -155,7 +162,7 @@ def stir(
     d, size, k = points.shape[0], seen[0].size, swarm.shape[1]
     mu, L, m, V = np.zeros(d), np.zeros((d, d)), np.zeros(size), np.zeros((size, size))
     C, half = np.zeros((size, size)), np.zeros((size, size))
-    omega = np.full(size, 2.0 / seen[1] ** 2 if seen[2] == 1.0 else 0.5 / seen[1])
+    omega = variances(seen)
     phi, new = np.empty(k), np.empty(k)
     for i in range(swarm.shape[0]):
         now, value[i] = -np.inf, -np.inf
@@ -185,7 +192,7 @@ def agreement(
     d, size = points.shape[0], seen[0].size
     mu, L, m, V = np.zeros(d), np.zeros((d, d)), np.zeros(size), np.zeros((size, size))
     C, half = np.zeros((size, size)), np.zeros((size, size))
-    omega = np.full(size, 2.0 / seen[1] ** 2 if seen[2] == 1.0 else 0.5 / seen[1])
+    omega = variances(seen)
     for i in range(len(rows)):
         n = rows[i, -1]
         expand(rows[i, :-1], layout, mu, L)
@@ -231,7 +238,7 @@ def steps(
     moments(points, mu, L, f, seen, grid, m, V)
     for t in range(out.shape[0] * thin):
         now = log_prior(phi, layout, prior, L) + log_density(seen[0] - n * m, V, n, omega, C, half) + volume
-        now += log_noise(seen[5] - seen[6] * n, seen[1], seen[2]) if private else 0.0
+        now += log_noise(seen[5] - seen[6] * n, seen[1][size], seen[2]) if private else 0.0
         noise = rng.standard_normal(root.shape[0])
         move = root @ noise
         count = n + int(np.rint(move[-1])) if private else n
@@ -242,7 +249,7 @@ def steps(
             moments(points, mu2, L2, f, seen, grid, m2, V2)
             then += log_prior(new, layout, prior, L2)
             then += log_density(seen[0] - count * m2, V2, count, omega, C, half2)
-            then += log_noise(seen[5] - seen[6] * count, seen[1], seen[2]) if private else 0.0
+            then += log_noise(seen[5] - seen[6] * count, seen[1][size], seen[2]) if private else 0.0
         else:
             then = -np.inf
         if not then > -1e300:

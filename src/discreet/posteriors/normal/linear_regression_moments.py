@@ -136,7 +136,8 @@ def target(family: BayesianLinearRegression, observed: Observed, design: Design)
     wide = design.width(family) ** 2 * design.degrees * np.eye(p)
     prior = (m, root, a, b, np.zeros(p), wide, p + 1.0 + design.degrees, design.strength)
     trace = float(family.radius) ** 2
-    return Moments.of(observed, prior, noisy=noisy, unit=np.full(noisy.shape, unit), fixed=fixed, trace=trace)
+    units, shares = np.full(noisy.shape, unit), unpack(observed.shares)
+    return Moments.of(observed, prior, noisy=noisy, unit=units, shares=shares, fixed=fixed, trace=trace)
 
 
 def base(family: BayesianLinearRegression, observed: Observed, model: LatentNormal, design: Design) -> Prior:
@@ -200,7 +201,7 @@ APART = float(np.log(0.5))  # a guess of ln λ, right within a factor e
 @final
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Noisy moments in natural units: Ĝ, Xᵀy, yᵀy; τ², the variance of each one's noise; n or n̂."""
+    """Noisy moments in natural units: Ĝ, Xᵀy, yᵀy; τ², the variance of the noise on squares; n or n̂."""
 
     prior: BayesianLinearRegression
     design: Floats
@@ -209,15 +210,17 @@ class Given:
     noise: float  # τ²
     n: float
     unsure: float = 0.0  # deviation of n̂; 0 where n is public
+    share: float = 1.0  # of τ², what products of two columns have: ½ or 1
 
     @classmethod
     def of(cls, observed: Observed, prior: BayesianLinearRegression) -> Given:
         unit = float(prior.grid) ** 2
         moments, noise = unpack(observed.noisy) * unit, observed.variance * unit**2
-        n, unsure = float(max(1, observed.about)), 0.0
+        n, unsure, share = float(max(1, observed.about)), 0.0, float(observed.shares.min())
         if observed.n is None:
             n, unsure = observed.count / observed.count_unit, observed.variance**0.5 / observed.count_unit
-        return cls(prior, moments[:-1, :-1], moments[:-1, -1], float(moments[-1, -1]), noise, n, unsure)
+        mixed, square = moments[:-1, -1], float(moments[-1, -1])
+        return cls(prior, moments[:-1, :-1], mixed, square, noise, n, unsure, share)
 
     # ── the public prior: x = (w, ln σ², ln g, ln λ, ln λ', and ln n where it is private) ──
     @cached_property
@@ -252,7 +255,7 @@ class Given:
     # ── the likelihood ──
     @cached_property
     def semidefinite(self) -> Floats:
-        return shrunk(self.design, self.noise)
+        return shrunk(self.design, self.noise, self.share)
 
     def log_likelihood(self, x: Floats) -> Floats:
         return self.fits(x)[0]
@@ -260,9 +263,11 @@ class Given:
     def fits(self, x: Floats) -> tuple[Floats, Floats]:
         """Log p(Ĝ | g, λ) + log p(Xᵀy, yᵀy | Ĝ, w, σ², g, λ), both normal; and (Xᵀy, yᵀy) in deviations.
 
-        Entries of G are N(ngI, (ngλ)²): E[G|Ĝ] = ngI + κ∘(Ĝ − ngI), variances κτ², κ = (ngλ)²/((ngλ)² + τ²).
+        Entries of G are N(ngI, (ngλ)²): E[G|Ĝ] = ngI + κ∘(Ĝ − ngI), variances κτ², κ = (ngλ)²/((ngλ)² + τ²);
+        off the diagonal and in Xᵀy with their share of τ².
         """
         d, t, diagonal = len(self.mixed), self.noise, np.diag(self.design)
+        less = self.share * t
         hollow = self.design - np.diag(diagonal)
         w, variance, extra = x[:, :d], np.exp(x[:, d]), np.exp(x[:, d + 1 :])
         n = extra[:, EXTRA] if self.unsure else np.full(len(x), self.n)
@@ -270,10 +275,10 @@ class Given:
         own, beside = (g * extra[:, 1]) ** 2, (g * extra[:, 2]) ** 2
         apart = diagonal - g[:, None]
         seen = np.sum(apart**2, axis=1) / (own + t) + d * np.log(own + t)
-        seen += np.sum(hollow**2) / 2 / (beside + t) + d * (d - 1) / 2 * np.log(beside + t)
-        kept, also = own / (own + t), beside / (beside + t)
+        seen += np.sum(hollow**2) / 2 / (beside + less) + d * (d - 1) / 2 * np.log(beside + less)
+        kept, also = own / (own + t), beside / (beside + less)
         middle = (g[:, None] + kept[:, None] * apart) * w + also[:, None] * (w @ hollow)
-        left = _spread(w, kept * t, also * t)
+        left = _spread(w, kept * t, also * less)
         z, log_size = _whitened(*self._answers(w, variance, n, middle, left))
         return np.asarray(-0.5 * np.sum(z**2, axis=1) - log_size - 0.5 * seen), z
 
@@ -288,7 +293,8 @@ class Given:
         C[:, :d, d] = C[:, d, :d] = turned + 2 * variance[:, None] * pulled
         C[:, d, d] = np.sum((turned + 4 * variance[:, None] * pulled) * w, axis=1) + 2 * n * variance**2
         i = range(d + 1)
-        C[:, i, i] = (C[:, i, i] + t) * (1 + 1e-11)  # factors also where σ²G dwarfs the noise
+        noise = np.append(np.full(d, self.share * t), t)
+        C[:, i, i] = (C[:, i, i] + noise) * (1 + 1e-11)  # factors also where σ²G dwarfs the noise
         square = self.square - np.sum(middle * w, axis=1) - n * variance
         return np.column_stack([self.mixed - middle, square]), C
 
@@ -344,12 +350,16 @@ def _whitened(x: Floats, covariance: Floats) -> tuple[Floats, Floats]:
     return z, log_size
 
 
-def shrunk(matrix: Floats, noise: float) -> Floats:
-    """E[G | Ĝ] = gI + κ(Ĝ − gI), g = tr Ĝ/d, κ = 1 − noise/size of what differs, then semidefinite [LW04]."""
+def shrunk(matrix: Floats, noise: float, share: float = 1.0) -> Floats:
+    """E[G | Ĝ] = gI + κ(Ĝ − gI), g = tr Ĝ/d, κ = 1 − noise/size of what differs, then semidefinite [LW04].
+
+    `noise` is a variance on the diagonal, of which entries beside it have a share.
+    """
     d = len(matrix)
     middle = max(0.0, np.trace(matrix) / d) * np.eye(d)
     apart = matrix - middle
-    kept = max(0.0, 1 - noise * (d**2 - 1) / np.sum(apart**2)) if d > 1 else 1.0
+    expected = noise * (d - 1) * (1 + share * d)  # Σ over entries, less the mean of the diagonal
+    kept = max(0.0, 1 - expected / np.sum(apart**2)) if d > 1 else 1.0
     return nearest_semidefinite(middle + kept * apart, np.inf)
 
 

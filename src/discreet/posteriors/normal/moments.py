@@ -47,12 +47,23 @@ class Moments:
 
     @classmethod
     def of(
-        cls, observed: Observed, prior: Prior, *, noisy: Floats, unit: Floats, fixed: int, trace: float
+        cls,
+        observed: Observed,
+        prior: Prior,
+        *,
+        noisy: Floats,
+        unit: Floats,
+        shares: Floats,
+        fixed: int,
+        trace: float,
     ) -> Moments:
-        """Moments `noisy` in steps of `unit`, 0 where one is exact; a row's square is at most `trace`."""
+        """Moments `noisy` in steps of `unit`, 0 where one is exact; a row's square is at most `trace`.
+
+        `shares` are those of the noise's variance, 1 in all unless it is Gaussian.
+        """
         D, power = len(noisy), observed.power
         n = observed.n if observed.n is not None else max(observed.about, D + 1)
-        rates = np.where(unit > 0, observed.rate / np.where(unit > 0, unit, 1.0) ** power, 0.0)
+        rates = np.where(unit > 0, observed.rate / shares / np.where(unit > 0, unit, 1.0) ** power, 0.0)
         deviation = observed.variance**0.5 * unit.max()
         root, narrow = near(noisy, deviation, n * trace)
         counted = (0.0, 0.0)

@@ -194,7 +194,9 @@ def target(model: ScaledFamily, observed: Observed) -> Moments:
     noisy[0, 1:] = noisy[1:, 0] = model.first
     unit[0, 1:] = unit[1:, 0] = model.units[0]
     noisy[1:, 1:] = model.second
-    return Moments.of(observed, model.prior, noisy=noisy, unit=unit, fixed=1, trace=2.0)
+    shares = np.ones_like(noisy)
+    shares[1:, 1:] = unpack(observed.shares[p:])
+    return Moments.of(observed, model.prior, noisy=noisy, unit=unit, shares=shares, fixed=1, trace=2.0)
 
 
 def _updated(found: MomentDraws) -> tuple[Floats, Floats]:
