@@ -15,7 +15,7 @@ DOCUMENTS = {
     "F16": "Foulds, Geumlek, Welling, Chaudhuri, Privacy-preserving Bayesian data analysis, 2016",
     "D14": "Dimitrakakis, Nelson, Mitrokotsa, Rubinstein, Robust and private Bayesian inference, 2014",
 }
-MODULES = ("thesis_definitions", "thesis_posteriors", "thesis_mixing", "review", "robust")
+MODULES = ("thesis_definitions", "thesis_posteriors", "thesis_mixing", "review", "foulds", "robust")
 
 
 @cache
