@@ -145,6 +145,14 @@ def test_a_plan_takes_bounds_from_the_schema(run):
     assert "[1.0, 1.0, 1.0]" in json.loads(done.out)["model"]
 
 
+def test_a_plan_tries_what_the_job_names_alone(run, home):
+    words = 'model = "beta_bernoulli"\nn = 200\ntarget = "approx:0.5,1e-6"\nmechanism = "diffused"\n'
+    (home / "named.toml").write_text(words + "[prior]\nalpha = 6\nbeta = 12\n", "utf-8")
+    done = run("plan", "named.toml", "--json")
+    assert done.code == 0, done.err
+    assert [row["name"] for row in json.loads(done.out)["rows"]] == ["diffused"]
+
+
 def test_a_plan_backwards(run):
     epsilon = json.loads(run(*PLAN, "--n", "400", "--width", "0.15", "--json").out)["epsilon"]
     assert 0 < epsilon < 64

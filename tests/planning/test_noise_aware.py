@@ -15,7 +15,12 @@ from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning import plan, predict
 from discreet.planning.predicted_release import predict_release
 from discreet.planning.simulated_data import cases
+from discreet.posteriors.scalar import read as scalar
+from discreet.posteriors.scalar.contour import LogTransform, ceiling, log_likelihood
+from discreet.posteriors.scalar.likelihood import Likelihood
+from discreet.privacy.guarantee import ADD_REMOVE
 from discreet.privacy.kinds import ApproxDP, PureDP
+from discreet.sampling.source import SeededSource
 
 LINE = BayesianLinearRegression([0, 0], [[1, 0], [0, 1]], 3, Fraction(1, 2), radius=3)
 
@@ -92,3 +97,38 @@ def test_a_plan_can_be_asked_for_it_and_falls_back_aloud():
     assert aware.width > naive.width
     with pytest.raises(ValueError, match="naive"):
         predict(die, reading="wishful")
+
+
+@pytest.mark.parametrize("noise", ["discrete_laplace", "gaussian"])
+def test_a_plan_reads_a_private_n_in_less_detail_and_finds_the_same(noise):
+    """Mean and both ends to a hundredth of the width, from a third of the nodes."""
+    model = GammaPoisson(2, 1, upper=20)
+    ready = NoisyStatistics.calibrate(
+        model, n=None, target=ApproxDP(1, 1e-6, relation=ADD_REMOVE), noise=noise
+    )
+    release = ready.release(np.array([1000]), SeededSource(3), count=500)
+    fit, planned = (scalar.read(release, model, detail=detail) for detail in (scalar.FULL, scalar.PLANNED))
+    low, high = fit.flat_interval(0.9)[0]
+    assert np.abs(planned.flat_interval(0.9)[0] - [low, high]).max() < 0.01 * (high - low)
+    assert abs(planned.flat_mean()[0] - fit.flat_mean()[0]) < 0.01 * (high - low)
+    assert planned.nodes.size < 0.6 * fit.nodes.size
+
+
+def test_where_a_private_n_decides_nothing_less_is_computed():
+    """Within 14 nats of the top as without a top; below, below: and nothing exceeds its ceiling."""
+    model = GammaPoisson(2, 1, upper=20)
+    ready = NoisyStatistics.calibrate(
+        model, n=None, target=ApproxDP(1, 1e-6, relation=ADD_REMOVE), noise="discrete_laplace"
+    )
+    release = ready.release(np.array([1000]), SeededSource(3), count=500)
+    likelihood, noisy = Likelihood.of(release, model), np.array(release.noisy)
+    theta = np.array([0.3, 1.0, 2.0, 3.0, 8.0])
+    exact = likelihood.log(noisy[None], theta)[0]
+    bounded = likelihood.log(noisy[None], theta, np.log(np.full(5, 0.2)), top=exact.max())[0]
+    near = exact > exact.max() - 14
+    assert near.tolist() == [False, False, True, False, False]
+    assert np.allclose(bounded[near], exact[near], atol=1e-5)
+    assert np.all(bounded[~near] < exact.max() - 14)
+    each = np.full(5, 500.0)
+    line = LogTransform(likelihood.record, theta, each, likelihood.weights(noisy, each))
+    assert np.all(ceiling(line) >= log_likelihood(line)[0])

@@ -249,3 +249,8 @@ def test_planning_reads_no_data_and_spends_nothing():
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             second = {name.split(".")[1].partition("_")[0] for name in names if name.startswith("discreet.")}
             assert not second & forbidden, path.name
+
+
+def test_the_mechanism_of_a_job_is_the_only_one_planned():
+    made = plan(MODEL, 200, PureDP(1), mechanism="direct")
+    assert {row.name for row in made.rows} | {r.name for r in made.refused} == {"direct"}

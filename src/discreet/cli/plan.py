@@ -122,7 +122,6 @@ def plan(
         _backwards(wanted, width, level, number(delta or "0", "--delta"), backwards, json=json)
     else:
         how: dict[str, Any] = {"level": level, "seed": seed, "rank_by": rank_by}
-        how |= {} if mechanism is None else {"mechanisms": [wanted.mechanism]}
         _forwards(wanted, picture, how, replicates, json=json)
 
 

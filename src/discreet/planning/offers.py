@@ -68,7 +68,7 @@ class Offer:
 def offers(
     model: object, n: int, target: Guarantee, asked: Asked, only: Sequence[str] | None = None
 ) -> list[Offer]:
-    """Every mechanism of the model, or `only` these, each kind of noise apart unless the job names one."""
+    """Every mechanism of the model, `only` these, or the one that the job names; each kind of noise apart."""
     rows = row_of(model).mechanisms
     kinds = {name: cast("type[ModelMechanism]", MECHANISMS[home]) for name, home in rows.items()}
     _refuse_strangers(kinds, asked)
@@ -80,6 +80,8 @@ def offers(
         raise ValueError(
             f"mechanisms of {type(model).__name__} are {', '.join(kinds)}; got {', '.join(only or ())}"
         )
+    if only is None and asked.mechanism is not None:
+        only = [asked.mechanism]
     private = target.relation is ADD_REMOVE
     size = None if private else n
     defaults = {"truncation": usual_truncation(model)} | ({"most": ROOM * n} if private else {})

@@ -33,9 +33,12 @@ from discreet.planning.simulated_data import SimulatedCases, cases, thinned
 from discreet.planning.within_bounds import clipping, widened
 from discreet.posteriors.normal.latent_model import Observed
 from discreet.posteriors.normal.linear_regression_moments import read_normal
+from discreet.posteriors.posterior import Posterior
 from discreet.posteriors.read import posterior
 from discreet.posteriors.scalar.batch import batch
 from discreet.posteriors.scalar.likelihood import Likelihood
+from discreet.posteriors.scalar.read import PLANNED
+from discreet.posteriors.scalar.read import read as read_scalar
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
 from discreet.sampling.source import SeededSource
 from discreet.shown import steps
@@ -120,7 +123,12 @@ def read_once(
     """Release one imagined statistic with public bits, and read it as a fit would: lower end, mean, upper."""
     count = {"count": cases.n} if mechanism.relation is ADD_REMOVE else {}
     said: dict[str, Any] = {"clips": cases.clips} if clipping(cases.model) else {}
-    read = posterior(mechanism.release(whole, source, **count), **said)
+    release, model = mechanism.release(whole, source, **count), cases.model
+    read: Posterior = (
+        read_scalar(release, model, detail=PLANNED, **said)
+        if isinstance(model, ScalarFamily)
+        else posterior(release, **said)
+    )
     low, high = read.flat_interval(level).T
     return low, read.flat_mean(), high
 

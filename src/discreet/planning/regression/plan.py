@@ -73,6 +73,8 @@ def plan_regression(
     size = int(public_size(SUBSTITUTE, n) or 0)
     imagined = worlds(model, size, truth=truth, public_sample=public_sample, replicates=0, seed=seed)
     used, d = _simulated(size, imagined.model.dimension), imagined.model.dimension
+    if mechanisms is None and mechanism is not None:
+        mechanisms = [mechanism]
     count = _replicates(used, d) if replicates is None else replicates
     imagined = replace(imagined, n=used, replicates=count)
     quick = _quick(used, d) if mechanisms is None else mechanisms

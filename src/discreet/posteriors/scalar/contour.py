@@ -136,6 +136,11 @@ def guessed(line: LogTransform | MixedLogTransform) -> Floats:
     return np.asarray(line.at(tilt) - np.log(np.maximum(2.5 * deviation, 1.0)))
 
 
+def ceiling(line: LogTransform | MixedLogTransform) -> Floats:
+    """Return what `log_likelihood` cannot exceed: all terms are positive, so Σ_j P(j)w(j) ≤ E e^{zJ} ŵ(z)."""
+    return line.at(saddle(line)[0])
+
+
 def refuse_no_law(line: LogTransform | MixedLogTransform) -> None:
     """Probabilities of a record must sum to one."""
     total = line.record.log_mgf(np.zeros((line.theta.size, 1), dtype=np.complex128), line.theta)

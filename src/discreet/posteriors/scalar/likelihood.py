@@ -12,7 +12,13 @@ import numpy as np
 from discreet.families.family import Floats, Integers
 from discreet.families.records import ScalarFamily
 from discreet.posteriors.noise_law import NoiseLaw
-from discreet.posteriors.scalar.contour import LogTransform, MixedLogTransform, guessed, log_likelihood
+from discreet.posteriors.scalar.contour import (
+    LogTransform,
+    MixedLogTransform,
+    ceiling,
+    guessed,
+    log_likelihood,
+)
 from discreet.posteriors.scalar.record_law import RecordLaw, record_law
 from discreet.posteriors.scalar.unclipped import unclipped
 from discreet.posteriors.scalar.weights import Weights
@@ -95,6 +101,7 @@ ROWS = 4096  # that are computed together
 FEW = 12  # values of n, noise being narrow, each of which is summed over by itself
 FARTHER = 32  # values of n in the last of the blocks 16, 32, … by which a range is extended
 MATTERS = 14.0  # nats: what is less likely by e^{−14} than the posterior's top decides nothing
+DROPPED = 32.0  # nats below the top of which a table of the posterior keeps nothing
 EDGE = 18.0  # nats below the sum at which the last n no longer matters
 AWAY, CELLS = 1.6, 48  # from one n to the next in a search, and in the sum that follows
 SHARP = 0.2  # of a record: deviation of the noise below which sums between whole numbers show
@@ -132,18 +139,23 @@ class Likelihood:
         law = record_law(self.model)
         return law if self.clips else unclipped(law, self.model, self.noise.scale / law.unit)
 
-    def log(self, noisy: Floats, theta: Floats, log_prior: Floats | None = None) -> Floats:
-        """Log p(Ŝ_r | θ_j), for rows of Ŝ: (r, θ); with a prior, only as it matters to the posterior."""
-        return np.stack([self._one(row, theta, log_prior) for row in noisy])
+    def log(
+        self, noisy: Floats, theta: Floats, log_prior: Floats | None = None, top: float = -np.inf
+    ) -> Floats:
+        """Log p(Ŝ_r | θ_j), for rows of Ŝ: (r, θ); with a prior, only as it matters to the posterior.
 
-    def _one(self, row: Floats, theta: Floats, log_prior: Floats | None) -> Floats:
+        `top` is the largest log posterior that is known from elsewhere.
+        """
+        return np.stack([self._one(row, theta, log_prior, top) for row in noisy])
+
+    def _one(self, row: Floats, theta: Floats, log_prior: Floats | None, top: float) -> Floats:
         if self.n is not None:
             return self._rows(row, theta, np.full(theta.size, float(self.n)))
-        known = sizes(row.sum() / self._span, self.noise, self._span, self.size_prior)
-        found = self._summed(row, theta, *known)
+        known = sizes(row.sum() / self.span, self.noise, self.span, self.size_prior)
+        found = self._summed(row, theta, *known, log_prior, top)
         needed = np.full(theta.size, -np.inf)
         if log_prior is not None:
-            needed = (found + log_prior).max() - log_prior - MATTERS
+            needed = max(top, (found + log_prior).max()) - log_prior - MATTERS
         for side in (-1, 1):
             most = self._most(row, *(x[0 if side < 0 else -1] for x in known))
             self._extend(row, theta, found, known, side, np.flatnonzero(needed < most))
@@ -152,7 +164,7 @@ class Likelihood:
     def _most(self, row: Floats, n: float, log_prior: float) -> float:
         """No θ finds this n, or one further off, more likely: the noise on A + B alone."""
         return float(
-            energy(row.sum() - n * self._span, self.noise) + log_prior - 2 * self.noise.log_normaliser
+            energy(row.sum() - n * self.span, self.noise) + log_prior - 2 * self.noise.log_normaliser
         )
 
     def _extend(  # noqa: PLR0917
@@ -218,16 +230,35 @@ class Likelihood:
         prior = self.size_prior(n.astype(np.int64)) if self.size_prior else np.zeros(n.size)
         return np.asarray(prior, dtype=np.float64)
 
-    def _summed(self, row: Floats, theta: Floats, n: Floats, log_prior: Floats) -> Floats:
-        """Log Σ_n π(n) p(Ŝ | θ, n), n under one integral where noise is wide."""
+    def _summed(  # noqa: PLR0917
+        self,
+        row: Floats,
+        theta: Floats,
+        n: Floats,
+        log_prior: Floats,
+        of_theta: Floats | None = None,
+        top: float = -np.inf,
+    ) -> Floats:
+        """Log Σ_n π(n) p(Ŝ | θ, n), n under one integral where noise is wide.
+
+        With a prior `of_theta`, a bound from above where the posterior has nothing.
+        """
         weights = self.weights(row, n)
         if n.size <= FEW or not weights.wide or weights.scale < THIN:
             return self._each(row, theta, n, log_prior)
         if n[0] == 0:  # no records: a point, far from the sums of some
             empty = log_prior[0] + self.weights(row, n[:1]).log(np.zeros((1, 1)))[0, 0]
-            return np.asarray(np.logaddexp(self._summed(row, theta, n[1:], log_prior[1:]), empty))
-        found, share = log_likelihood(MixedLogTransform(self.record, theta, n, log_prior, weights))
+            rest = self._summed(row, theta, n[1:], log_prior[1:], of_theta, top)
+            return np.asarray(np.logaddexp(rest, empty))
+        line = MixedLogTransform(self.record, theta, n, log_prior, weights)
+        found, share = log_likelihood(line)
         poor = share < SHARE
+        if of_theta is not None and poor.any():
+            seen = np.append((found + of_theta)[~poor], top).max()
+            least = seen - of_theta[poor] - DROPPED
+            most = ceiling(line.take(poor))
+            found[poor] = most
+            poor[poor] = most > least
         if poor.any():
             found[poor] = self._each(row, theta[poor], n, log_prior)
         return found
@@ -238,7 +269,7 @@ class Likelihood:
         return np.asarray(np.logaddexp.reduce(found.reshape(theta.size, n.size) + log_prior, axis=1))
 
     @property
-    def _span(self) -> int:
+    def span(self) -> int:
         return self.model.lattice.high - self.model.lattice.low
 
     def _rows(self, row: Floats, theta: Floats, n: Floats) -> Floats:
@@ -268,7 +299,7 @@ class Likelihood:
         """Of Σ(q − low) in integers of q, for every n; if joint, S − n·low and n·high − S were noised."""
         unit, below = self.record.unit, n * (self.model.lattice.low - self.record.low)
         if self.joint:
-            centres = np.stack([row[0] + below, n * self._span - row[1] + below], axis=1)
+            centres = np.stack([row[0] + below, n * self.span - row[1] + below], axis=1)
         else:
             centres = (row[0] - n * self.record.low)[:, None]
         return Weights(self.noise, unit, np.sort(centres, axis=1) / unit)

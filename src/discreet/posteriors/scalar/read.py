@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 # ── Where a posterior of one parameter is: nodes laid until a cubic between them says what lies there.
 # Prior and likelihood each have one top, so that a posterior has nodes about both of them from the start.
-KEPT = 30.0  # nats below the top: what is left out has probability e^{−30}
-CLOSE = 1e-4  # nats that the cubic may miss at the top; e^{depth/2} times that below
 STEEP = 8.0  # nats between nodes from which an interval is cut in four
 GROWTH = 3.0
 ROUNDS = 60
@@ -35,42 +33,61 @@ LEVEL = 0.01  # nats between nodes that a cubic does not overshoot
 MOST = 2**15  # nodes
 
 
-def tabulate(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> tuple[Floats, Floats]:
+@final
+@dataclass(frozen=True)
+class Detail:
+    """How far below its top a posterior is tabulated, and what a cubic may miss at the top; nats."""
+
+    kept: float  # what is left out has probability e^{−kept}
+    close: float  # e^{depth/2} times that below the top
+
+
+FULL = Detail(30.0, 1e-4)
+PLANNED = Detail(
+    16.0, 1e-2
+)  # where the same is averaged over imagined data sets: quantiles to 1e-3 of a width
+
+
+def tabulate(
+    likelihood: Likelihood, noisy: Floats, prior: ScalarFamily, detail: Detail = FULL
+) -> tuple[Floats, Floats]:
     """Return nodes x and ln p(Ŝ | θ(x)), so dense that they determine the posterior."""
     line = line_of(prior)
 
-    def log(x: Floats) -> Floats:
-        return np.asarray(
-            likelihood.log(noisy[None], line_of(prior).theta(x), line_of(prior).log_prior(x))[0]
-        )
+    def log(x: Floats, top: float = -np.inf) -> Floats:
+        return np.asarray(likelihood.log(noisy[None], line.theta(x), line.log_prior(x), top)[0])
 
     x = _first(likelihood, noisy, prior)
     seen, fine = log(x), np.zeros(x.size - 1, dtype=np.bool_)
     for _ in range(ROUNDS):
         total = seen + line.log_prior(x)
-        more, settled = _wanted(x, total, fine)
+        more, settled = _wanted(x, total, fine, detail.kept)
         if not more.size:
-            return _cropped(x, seen, total)
+            return _cropped(x, seen, total, detail.kept)
         if more.size > MOST:
             break
-        found = log(more)
+        found = log(more, float(total.max()))
         misses = np.abs(_cubic(x, total, more) - found - line.log_prior(more))
-        x, seen, fine = _merged((x, seen, fine | settled), more, found, misses < _allowed(more, x, total))
+        x, seen, fine = _merged(
+            (x, seen, fine | settled), more, found, misses < _allowed(more, x, total, detail)
+        )
     raise ArithmeticError(
         "the posterior could not be tabulated; this is a defect of the library: please report the family, "
         "its prior and the release"
     )
 
 
-def _allowed(more: Floats, x: Floats, total: Floats) -> Floats:
+def _allowed(more: Floats, x: Floats, total: Floats, detail: Detail) -> Floats:
     """Return what the cubic may miss: less than it matters so far below the top."""
     depth = total.max() - np.interp(more, x, total)
-    return np.asarray(CLOSE * np.exp(np.clip(depth - 6, 0, KEPT) / 2))
+    return np.asarray(detail.close * np.exp(np.clip(depth - 6, 0, detail.kept) / 2))
 
 
-def _wanted(x: Floats, total: Floats, fine: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
+def _wanted(
+    x: Floats, total: Floats, fine: NDArray[np.bool_], nats: float
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Points inside intervals that matter and are not settled; beyond an end where the density is still."""
-    kept = total > total.max() - KEPT
+    kept = total > total.max() - nats
     matters = kept[1:] | kept[:-1]
     thin = np.diff(x) <= 1e-13 * np.maximum(np.abs(x[1:]), np.abs(x[:-1]))  # no double lies between
     mass = np.diff(x) * np.exp(np.maximum(total[1:], total[:-1]) - total.max())
@@ -108,9 +125,9 @@ def _merged(
     return together, np.concatenate([seen, found])[order], settled
 
 
-def _cropped(x: Floats, seen: Floats, total: Floats) -> tuple[Floats, Floats]:
-    """Keep what is within KEPT nats of the top, and one node more on either side."""
-    kept = np.flatnonzero(total > total.max() - KEPT)
+def _cropped(x: Floats, seen: Floats, total: Floats, nats: float) -> tuple[Floats, Floats]:
+    """Keep what is within so many nats of the top, and one node more on either side."""
+    kept = np.flatnonzero(total > total.max() - nats)
     part = slice(max(kept[0] - 1, 0), kept[-1] + 2)
     return x[part], seen[part] - seen[part].max()
 
@@ -159,7 +176,7 @@ def matched(likelihood: Likelihood, noisy: Floats, prior: ScalarFamily) -> tuple
     """Return x where E(q − low) is what was released, and the deviation of Ŝ in x there; hints, no more."""
     record, n = likelihood.record, float(likelihood.n or 1)
     if likelihood.n is None:
-        n = max(1.0, float(noisy.sum()) / (record.unit * record.width))
+        n = max(1.0, float(noisy.sum()) / likelihood.span)
     count = n * record.copies
     weights = likelihood.weights(noisy, np.array([n]))
     share = float(weights.centres.mean()) / (count * record.width)
@@ -296,6 +313,7 @@ def read(
     *,
     size_prior: SizePrior | None = None,
     clips: bool = False,
+    detail: Detail = FULL,
 ) -> GridPosterior:
     """Find where the posterior is, then tabulate it there.
 
@@ -305,7 +323,7 @@ def read(
     """
     likelihood = Likelihood.of(release, prior, size_prior, clips=clips)
     noisy = np.asarray(release.noisy, dtype=np.float64)
-    found = GridPosterior(prior, *tabulate(likelihood, noisy, prior))
+    found = GridPosterior(prior, *tabulate(likelihood, noisy, prior, detail))
     if clips:
         return found
     n = float(release.n if release.n is not None else max(0.0, prior.split(noisy)[1]))
