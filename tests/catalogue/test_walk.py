@@ -310,7 +310,8 @@ def test_arviz_reads_every_release_with_its_labels(released, tmp_path, name, typ
     saved = az.from_netcdf(release.save(tmp_path / "out", draws=20) / "posterior.nc")
     table = az.summary(saved, kind="stats")
     assert np.isfinite(table.to_numpy()).all()
-    assert list(az.summary(az.from_datatree(made), kind="stats").index) == list(table.index)
+    own = getattr(az, "from_datatree", lambda tree: tree)(made)  # ArviZ 1 takes the tree as it is
+    assert list(az.summary(own, kind="stats").index) == list(table.index)
     coordinates = {str(x) for part in saved.posterior.coords.values() for x in part.to_numpy()}
     labels = {word for row in table.index if "[" in row for word in row.partition("[")[2][:-1].split(", ")}
     assert labels <= coordinates
