@@ -52,6 +52,8 @@ PROFILE_FACTOR = {
     "noisy_counts/gaussian": EXACT,
     "noisy_counts/discrete_gaussian": 2.1,
     "noisy_blocks/gaussian": EXACT,
+    "noisy_blocks/class_moments": EXACT,
+    "noisy_blocks/class_moments_swapped": 3.1,  # a swap within a class leaves the counts alone
     "gaussian_query": 2.0,
     "ornstein_uhlenbeck": EXACT,
     "tiered_gaussian": EXACT,

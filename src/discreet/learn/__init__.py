@@ -1,4 +1,4 @@
-"""Private regressions as scikit-learn estimators; needs the extra: pip install 'discreet[learn]'.
+"""Private learners as scikit-learn estimators; needs the extra: pip install 'discreet[learn]'.
 
 scikit-learn is loaded when an estimator is first touched, and not before.
 """
@@ -9,13 +9,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.learn.categorical_bayes import CategoricalNB
+    from discreet.learn.gaussian_bayes import GaussianNB
     from discreet.learn.generalized import GeneralizedLinearRegression, PoissonRegression
     from discreet.learn.linear import LinearRegression
     from discreet.learn.logistic import LogisticRegression
 
-__all__ = ["GeneralizedLinearRegression", "LinearRegression", "LogisticRegression", "PoissonRegression"]
+__all__ = [
+    "CategoricalNB",
+    "GaussianNB",
+    "GeneralizedLinearRegression",
+    "LinearRegression",
+    "LogisticRegression",
+    "PoissonRegression",
+]
 
 _HOME = {
+    "CategoricalNB": "categorical_bayes",
+    "GaussianNB": "gaussian_bayes",
     "GeneralizedLinearRegression": "generalized",
     "LinearRegression": "linear",
     "LogisticRegression": "logistic",

@@ -62,7 +62,7 @@ def refuse_objects(X: object) -> None:
     one_each = declared is not None and not hasattr(declared, "kind")
     kinds: set[str | None] = {getattr(dtype, "kind", None) for dtype in declared} if one_each else {None}
     if None in kinds:
-        kinds = {_array(X, "X").dtype.kind}
+        kinds = {array_of(X, "X").dtype.kind}
     if "c" in kinds:
         raise ValueError("Complex data not supported: every column of X must be of real numbers")
     if not kinds <= set(NUMERIC):
@@ -73,7 +73,7 @@ def refuse_objects(X: object) -> None:
 
 
 def refuse_shapes(X: object) -> None:
-    shape = X.shape if hasattr(X, "shape") else _array(X, "X").shape
+    shape = X.shape if hasattr(X, "shape") else array_of(X, "X").shape
     if len(shape) != 2:
         raise ValueError(
             f"X must be a table of 2 dimensions, one row per record, got {len(shape)}. Reshape your data by "
@@ -85,7 +85,7 @@ def refuse_shapes(X: object) -> None:
 
 def one_answer_each(y: ArrayLike, records: int) -> NDArray[Any]:
     """Return y as a column of so many answers; errors hold no value and no number of records."""
-    given = _array(y, "y")
+    given = array_of(y, "y")
     if given.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must hold labels or real numbers")
     if given.ndim == 0 or given.size != len(given):
@@ -102,7 +102,7 @@ def refuse_texts(y: NDArray[Any]) -> None:
         raise TypeError("y must have a numeric type; a column of objects may hold anything")
 
 
-def _array(values: object, name: str) -> NDArray[Any]:
+def array_of(values: object, name: str) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError):
@@ -170,6 +170,17 @@ class Scale:
         """Rewrite weights of scaled columns as (coefficients of columns as given, what the centres add)."""
         coefficients = weights / np.array(self.half)
         return coefficients, -coefficients @ np.array(self.centre)
+
+
+def bounds_needed(bounds: object, columns: int) -> Scale:
+    """Return the declared bounds; refuse where there are none."""
+    if bounds is None:
+        raise ValueError(
+            "bounds=(lower, upper) are missing: each one number, or one for each column; values beyond are "
+            "clipped. They set how much one record may matter, so they must be public knowledge, not read "
+            "from the data: what the columns can hold, e.g. an age of 0 to 100, or what is usual elsewhere"
+        )
+    return Scale.of(bounds, columns)  # type: ignore[arg-type]  # checked there
 
 
 def target_of(names: Sequence[str]) -> str:

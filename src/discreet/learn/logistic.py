@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from discreet.learn.classes import Labels, declared_classes
 from discreet.learn.declared import Scale
 from discreet.learn.private import array
-from discreet.learn.regression import Labels, PrivateRegression, answers, probabilities
+from discreet.learn.regression import PrivateRegression, answers, probabilities
 from discreet.models.generalized_linear import BayesianLogisticRegression
 from discreet.models.margin_losses import Floats
 from discreet.privacy.guarantee import Guarantee
@@ -40,24 +41,12 @@ class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[mi
 
     # ── fit ──
     def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
-        classes, scale = self._classes(), Scale.of(self.bounds, x.shape[1])
+        classes, scale = declared_classes(self.classes), Scale.of(self.bounds, x.shape[1])
         models = self._models(classes, scale)
         posteriors = self._posteriors(models, scale, x, lambda: answers(y, classes), target, source)
         self.classes_ = classes
         self.posterior_ = posteriors[0] if len(posteriors) == 1 else posteriors
         self.coef_, self.intercept_ = map(array, self._weights(posteriors))
-
-    def _classes(self) -> Labels:
-        declared = [] if self.classes is None else list(self.classes)
-        if len(declared) < 2:
-            raise ValueError(
-                f"classes must be declared, at least two labels, got {self.classes!r}: which labels occur is "
-                "a fact about the records, so they must be public knowledge, e.g. classes=[0, 1]"
-            )
-        labels = np.unique(np.asarray(declared))
-        if len(labels) != len(declared):
-            raise ValueError(f"classes must be labels of one type, each once, got {self.classes!r}")
-        return labels
 
     def _models(self, classes: Labels, scale: Scale) -> list[BayesianLogisticRegression]:
         plain, declared = classes.tolist(), self._declared(scale)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.learn.declared import Scale, ends_of, names_of, target_of
 from discreet.learn.private import PrivateEstimator
-from discreet.learn.said import Said
+from discreet.learn.said import Said, SaidOfLine
 from discreet.line.after_charge import values
 from discreet.line.calibrate import parameters
 from discreet.mechanisms.mechanism import ModelMechanism
@@ -26,12 +26,8 @@ S = TypeVar("S")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ModelledEstimator(Said, PrivateEstimator):
-    """Rows scaled by public bounds and cut to a public norm; what is released is a model's own value."""
-
-    norm: Exact | None = None
-    bounds: tuple[ArrayLike, ArrayLike] | None = None
-    intercept: bool = True
+class ModelEstimator(Said, PrivateEstimator):
+    """What is released is the own value of a model of the catalogue, or of several."""
 
     @abstractmethod
     def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None: ...
@@ -57,6 +53,18 @@ class ModelledEstimator(Said, PrivateEstimator):
     def _values(self) -> tuple[Any, ...]:
         held = self.released_  # set by fit
         return held if isinstance(held, tuple) else (held,)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ModelledEstimator(SaidOfLine, ModelEstimator):
+    """Rows scaled by public bounds and cut to a public norm, and weights of their columns."""
+
+    norm: Exact | None = None
+    bounds: tuple[ArrayLike, ArrayLike] | None = None
+    intercept: bool = True
+
+    @abstractmethod
+    def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None: ...
 
     def _schema(self) -> dict[str, Any]:
         """Return what was declared of the columns, as a schema says it."""

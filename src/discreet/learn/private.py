@@ -66,7 +66,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give one answer "
                 "for each row of X"
             )
-        x = read_columns(self, X, target.relation, reset=True)
+        x = self._read_rows(X, target.relation, reset=True)
         answers = one_answer_each(y, len(x)) if self.supervised and y is not None else np.zeros(len(x))
         self._fit(x, answers, target, bits(self.random_state))
         return self
@@ -100,6 +100,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         self.receipt_ = replace(receipt, computed=True, replay=False)
         # an error while encoding may quote a record as one while drawing may
         return release_once(book, receipt, lambda: blind(encode), draw, written)
+
+    def _read_rows(self, X: ArrayLike, relation: Relation | None, *, reset: bool) -> NDArray[Any]:
+        """Check shape, types and names before the charge, and no value."""
+        return read_columns(self, X, relation, reset=reset)
 
     def _columns(self, X: ArrayLike) -> Floats:
         """Check rows to predict; what is missing among them counts as it did in fit."""

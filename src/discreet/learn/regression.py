@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.catalogue import REGRESSION
+from discreet.learn.classes import Labels, equal
 from discreet.learn.declared import Scale, names_of, norm_of, target_of
 from discreet.learn.modelled import ModelledEstimator
 from discreet.line.choose import refuse_strangers
 from discreet.mechanisms.mechanism import ModelMechanism, gaussian_share
 from discreet.mechanisms.registry import model_mechanism, offered_to
-from discreet.mechanisms.user_functions import unseen
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
 from discreet.models.regression_records import VALUES
@@ -28,8 +27,6 @@ from discreet.privacy.kinds import ApproxDP
 from discreet.sampling.source import Source
 
 # ── K classes, each against the rest: K fits to the same records, whose promises compose.
-Labels = NDArray[Any]
-
 
 FEW = 5  # fits up to which objective perturbation does better with (ε/K, δ/K), whose λ is smaller
 
@@ -59,19 +56,10 @@ def composed(own: Guarantee, fits: int, target: Guarantee) -> Guarantee:
 
 def answers(y: Labels, classes: Labels) -> list[Floats]:
     """±1 for each fit: this class, or another declared one; 0 for a label that was not declared."""
-    is_class = np.array([_equal(y, label) for label in classes], dtype=np.float64)
+    is_class = np.array([equal(y, label) for label in classes], dtype=np.float64)
     declared = is_class.sum(axis=0)
     chosen = is_class[1:] if len(classes) == 2 else is_class
     return [2 * one - declared for one in chosen]
-
-
-def _equal(y: Labels, label: object) -> NDArray[np.bool_]:
-    """Which answers are this label; one that cannot be compared, such as a missing one, is not."""
-    return y == label if y.dtype.kind != "O" else np.array([_same(value, label) for value in y], dtype=bool)
-
-
-def _same(value: object, label: object) -> bool:
-    return unseen(lambda: bool(value == label), missing=False)  # failing would tell of one record
 
 
 def probabilities(each: list[Floats]) -> Floats:

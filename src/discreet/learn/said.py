@@ -28,7 +28,7 @@ UNPAID = "no ledger was given: nothing records what was spent"
 
 
 class Said:
-    """Beside `coef_` and `intercept_`, in the same units; free, as the release is public."""
+    """Summary, certificate and page of what models of the catalogue say; free, as the release is public."""
 
     if TYPE_CHECKING:
         posterior_: Any
@@ -37,9 +37,6 @@ class Said:
         guarantee_: Guarantee
         target_: Guarantee
         seeded_: bool
-        n_features_in_: int
-        intercept: bool
-        coef_: Any
 
         def _values(self) -> tuple[Any, ...]: ...
 
@@ -54,24 +51,6 @@ class Said:
     def _titles(self) -> list[Any]:
         """Name the fits, where there are several."""
         return list(getattr(self, "classes_", range(len(self._posteriors_))))
-
-    def interval(self, level: float = LEVEL) -> Floats:
-        """Equal-tailed intervals of `coef_`, its shape and then both ends."""
-        each = [p.flat_interval(level)[: self.n_features_in_] for p in self._posteriors_]
-        return np.asarray(each if np.ndim(self.coef_) == 2 else each[0])
-
-    @property
-    def coef_interval_(self) -> Floats:
-        """90 % intervals of `coef_`."""
-        return self.interval()
-
-    @property
-    def intercept_interval_(self) -> Floats:
-        """90 % intervals of `intercept_`; of a line without one there is none."""
-        if not self.intercept:
-            raise AttributeError("the model has no intercept: intercept=False")
-        each = [p.flat_interval(LEVEL)[self.n_features_in_] for p in self._posteriors_]
-        return np.asarray(each if np.ndim(self.coef_) == 2 else each[0])
 
     @property
     def summary_(self) -> pd.DataFrame:
@@ -134,6 +113,33 @@ class Said:
         if self.receipt_ is not None:
             return self.receipt_
         return unpaid(self.guarantee_)
+
+
+class SaidOfLine(Said):
+    """Beside `coef_` and `intercept_`, in the same units."""
+
+    if TYPE_CHECKING:
+        n_features_in_: int
+        intercept: bool
+        coef_: Any
+
+    def interval(self, level: float = LEVEL) -> Floats:
+        """Equal-tailed intervals of `coef_`, its shape and then both ends."""
+        each = [p.flat_interval(level)[: self.n_features_in_] for p in self._posteriors_]
+        return np.asarray(each if np.ndim(self.coef_) == 2 else each[0])
+
+    @property
+    def coef_interval_(self) -> Floats:
+        """90 % intervals of `coef_`."""
+        return self.interval()
+
+    @property
+    def intercept_interval_(self) -> Floats:
+        """90 % intervals of `intercept_`; of a line without one there is none."""
+        if not self.intercept:
+            raise AttributeError("the model has no intercept: intercept=False")
+        each = [p.flat_interval(LEVEL)[self.n_features_in_] for p in self._posteriors_]
+        return np.asarray(each if np.ndim(self.coef_) == 2 else each[0])
 
 
 def unpaid(guarantee: Guarantee) -> Receipt:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from discreet.audit.case import Case, Cases, Profile
 from discreet.audit.cases.noise import discrete_laplace_pmf, moved
 from discreet.audit.exact_profiles import finite, normal
+from discreet.mechanisms.learners.class_moments import class_moments, moment_blocks
 from discreet.mechanisms.learners.noisy_blocks import Block, NoisyBlocks
-from discreet.privacy.guarantee import ADD_REMOVE
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
 from discreet.privacy.kinds import GaussianDP, PureDP
 from discreet.sampling import exact
 from discreet.sampling.source import Source
@@ -89,3 +90,32 @@ def laplace() -> Case:
         laplace_profile(mechanism, (1, 2)),
         run=laplace_runs,
     )
+
+
+# ── moments by class: one column and two classes; the pair that moves them furthest
+Rows = Sequence[tuple[float, int]]  # (x, class)
+CORNER = -0.1464  # beside a record at 1, the one in its class that moves both moments most together
+
+
+def moments_of(rows: Rows) -> Blocks:
+    x = np.array([[value] for value, _ in rows], dtype=np.float64).reshape(-1, 1)
+    codes = np.array([code for _, code in rows], dtype=np.int64)
+    counts, moments = class_moments(x, codes, 2, np.zeros(1), np.ones(1))
+    return [counts.tolist(), moments.tolist()]
+
+
+def moments_case(target: Guarantee, left: Rows, right: Rows) -> Case:
+    mechanism = NoisyBlocks.calibrate(moment_blocks(2, 1, target.relation), target=target)
+    return gaussian_case(mechanism, moments_of(left), moments_of(right))
+
+
+@case("noisy_blocks/class_moments")
+def one_more() -> Case:
+    """Add a record at the end of its bounds: count, sum and square move as far as any record moves them."""
+    return moments_case(GaussianDP(1, relation=ADD_REMOVE), [(0.2, 0), (1, 1)], [(0.2, 0)])
+
+
+@case("noisy_blocks/class_moments_swapped")
+def swapped() -> Case:
+    """Replace a record by the one of its class that moves sum and square most together."""
+    return moments_case(GaussianDP(1), [(0.2, 0), (1, 1)], [(0.2, 0), (CORNER, 1)])

@@ -1,0 +1,190 @@
+"""Every learner read from noisy sums keeps one contract: what it needs, pays, holds, says and refuses."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import discreet as dc
+from discreet import learn
+
+DELTA = 1e-5
+COMMON = {"epsilon": 2, "delta": DELTA}
+NUMBERS = {"bounds": (-3, 3)}
+TWO = {"classes": [0, 1]}
+# name → what it needs to be told
+LEARNERS = {
+    "GaussianNB": {**NUMBERS, **TWO},
+    "CategoricalNB": {"categories": 4, **TWO},
+}
+SEED = 11
+
+
+def made(n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=n)
+    return rng.integers(4, size=(n, 3)) * 1.0 + y[:, None] - 2, y
+
+
+def built(name, **given):
+    return getattr(learn, name)(**{**COMMON, **LEARNERS[name], **given})
+
+
+every = pytest.mark.parametrize("name", LEARNERS)
+
+# ── scikit-learn's own checks ───────────────────────────────────────────────────────────────────────────
+OBJECTS = "columns of objects are refused by their type: converting them would quote a value"
+DECLARED = "classes are declared: one estimator is not for 2 and for 3 classes"
+CANNOT = {
+    "check_dtype_object": OBJECTS,
+    "check_classifiers_classes": "classes are declared, not learned from y",
+    "check_classifiers_train": DECLARED,
+    "check_classifiers_regression_target": "a label that is not declared counts for nothing, without error",
+    "check_supervised_y_no_nan": "an error about one label would tell of one record",
+}
+COMPARED = "values are compared with declared levels, whatever their type, and nothing is converted"
+OWN = {
+    "CategoricalNB": {
+        "check_estimator_sparse_tag": COMPARED,
+        "check_estimator_sparse_array": COMPARED,
+        "check_estimator_sparse_matrix": COMPARED,
+        "check_estimators_nan_inf": COMPARED,
+    },
+}
+
+
+def cannot(estimator):
+    return {**CANNOT, **OWN.get(type(estimator).__name__, {})}
+
+
+@parametrize_with_checks(
+    [built(name, epsilon=50, random_state=0) for name in LEARNERS], expected_failed_checks=cannot
+)
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+# ── what it holds ───────────────────────────────────────────────────────────────────────────────────────
+def held(estimator):
+    """Everything on a fitted estimator, as bytes, but for its ledger and when it was charged."""
+    state = {k: v for k, v in vars(estimator).items() if k not in {"ledger", "receipt_"}}
+    return {name: pickle.dumps(part) for name, part in state.items()}
+
+
+@every
+def test_nothing_on_a_fitted_one_is_of_the_records_but_by_what_was_released(name, tmp_path):
+    """A retry reads the ledger and no record: on other records it must give the same state, byte for byte."""
+    x, y = made()
+    ledger = dc.Ledger.open(f"{tmp_path}/b.db", budget=dc.ApproxDP(10, 1e-3))
+    first = built(name, ledger=ledger, random_state=SEED).fit(x, y, charge_id="once")
+    again = built(name, ledger=ledger, random_state=SEED).fit(x[::-1] * 0, 1 - y, charge_id="once")
+    assert held(first) == held(again)
+    assert sum(entry.kind == "charge" for entry in ledger.history()) == 1
+    fresh = built(name, ledger=ledger, random_state=SEED).fit(x[::-1] * 0, 1 - y)
+    assert held(first) != held(fresh)  # the comparison can fail
+
+
+@every
+def test_the_charge_is_durable_before_a_value_is_read(name, tmp_path, monkeypatch):
+    """Where the charge is refused, nothing is computed from the records."""
+    x, y = made()
+    empty = dc.Ledger.open(f"{tmp_path}/b.db", budget=dc.ApproxDP(0.1, 1e-9))
+    looked = []
+    monkeypatch.setattr("discreet.learn.private.release_once", lambda *a: looked.append(a))
+    with pytest.raises(dc.Overspent):
+        built(name, ledger=empty).fit(x, y)
+    assert not looked
+
+
+@every
+def test_one_charge_that_keeps_the_target(name, tmp_path):
+    x, y = made()
+    ledger = dc.Ledger.open(f"{tmp_path}/b.db", budget=dc.ApproxDP(10, 1e-3))
+    fitted = built(name, ledger=ledger, label="visits", actor="ann").fit(x, y)
+    assert fitted.guarantee_ <= dc.ApproxDP(2, DELTA)
+    assert fitted.receipt_.about["data"] == "visits"
+    assert not fitted.seeded_
+    assert built(name, random_state=1).fit(x, y).seeded_
+    pure = built(name, delta=None).fit(x, y)
+    assert pure.guarantee_ <= dc.PureDP(2)
+    private = built(name, relation="add_remove").fit(x, y)
+    assert private.certificate_["protected"]["number_of_records"] is None
+
+
+# ── what it says ────────────────────────────────────────────────────────────────────────────────────────
+@every
+def test_summary_certificate_and_page(name, tmp_path):
+    x, y = made()
+    fitted = built(name).fit(x, y)
+    table = fitted.summary_
+    assert {"name", "mean", "sd", "lower", "upper"} <= set(table.columns)
+    assert (table["lower"] <= table["upper"]).all()
+    assert np.isfinite(table["mean"]).all()
+    said = fitted.certificate_
+    assert said["private"]
+    assert said["verification"]["audit"]
+    assert fitted.report(tmp_path / "page.html").read_text().count("<section") >= 5
+    assert not built(name, random_state=1).fit(x, y).certificate_["private"]
+
+
+@every
+def test_what_is_missing_is_said_before_anything_is_read(name):
+    x, y = made()
+    for wanted in LEARNERS[name]:
+        with pytest.raises(ValueError, match=r"(?s)public knowledge"):
+            built(name, **{wanted: None}).fit(x, y)
+    with pytest.raises(ValueError, match="say what to promise"):
+        built(name, epsilon=None, delta=None).fit(x, y)
+    with pytest.raises(NotFittedError):
+        _ = built(name).summary_
+    with pytest.raises(TypeError, match="not made for secrets"):
+        built(name, random_state=np.random.default_rng(0)).fit(x, y)
+
+
+HOSTILE = [np.inf, -np.inf, np.nan, 1e308, -1e308, 5e-324]
+
+
+@every
+def test_hostile_records_neither_warn_nor_fail(name):
+    x, y = made()
+    x[: len(HOSTILE), 0] = HOSTILE
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = built(name).fit(x, y)
+    assert np.isfinite(fitted.summary_["mean"]).all()
+
+
+# ── in scikit-learn's company ───────────────────────────────────────────────────────────────────────────
+@every
+def test_pipelines_column_transformers_grids_and_copies(name, tmp_path):
+    x, y = made()
+    ledger = dc.Ledger.open(f"{tmp_path}/b.db", budget=dc.ApproxDP(100, 1e-2))
+    one = built(name, ledger=ledger)
+    assert clone(one).ledger is ledger
+    steps = make_pipeline(FunctionTransformer(lambda z: z * 1), clone(one)).fit(x, y)
+    chosen = make_column_transformer(("passthrough", [0, 2]))
+    assert make_pipeline(chosen, clone(one)).fit(x, y)[-1].n_features_in_ == 2
+    copied = pickle.loads(pickle.dumps(built(name, random_state=1).fit(x, y)))  # noqa: S301 - our own
+    assert copied.seeded_
+    trial = built(name, random_state=1)
+    grid = GridSearchCV(trial, {"epsilon": [1, 2]}, cv=2, scoring=lambda *_: 0.0).fit(x, y)
+    assert grid.best_params_ == {"epsilon": 1}
+    assert steps[-1].receipt_.id
+
+
+@every
+def test_sample_weights_are_refused_with_a_reason(name):
+    x, y = made()
+    with pytest.raises(TypeError, match=r"sample_weight is refused"):
+        built(name).fit(x, y, sample_weight=np.ones(len(x)))
