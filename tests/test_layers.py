@@ -13,7 +13,7 @@ PURE = (  # the released values and their folders, and nothing that draws
     "discreet.mechanisms.regression",
     "discreet.mechanisms.statistics",
     "discreet.mechanisms.statistics.noisy_statistic",
-    "discreet.mechanisms.statistics.noisy_statistic",
+    "discreet.mechanisms.statistics.noisy_groups",
     "discreet.mechanisms.regression.noisy_moments",
     "discreet.mechanisms.regression.perturbed_fit",
 )

@@ -24,6 +24,7 @@ KINDS = {
     "family": "a family with a conjugate prior",
     "counts": "a model of counts",
     "regression": "a regression",
+    "groups": "a family in each group",
 }
 OPTIONS = "\n".join(
     f"      {line}"
@@ -139,13 +140,21 @@ def _weak_prior(name: str) -> list[str]:
 def _example(name: str) -> str:
     """Write the example of the catalogue as Python."""
     example, title = ROWS[name].examples[0], ROWS[name].model.partition(":")[2]
-    given = ", ".join(f"{key}={value!r}" for key, value in example.prior.items())
+    given = ", ".join(f"{key}={_as_python(value)}" for key, value in example.prior.items())
     schema = "".join(f"    {key!r}: {dict(value)!r},\n" for key, value in example.columns.items())
     return (
         f"model = dc.{title}({given})\n"
         f'schema = dc.Schema.from_dict({{"columns": {{\n{schema}}}}})\n'
         f"rows = {list(example.rows)!r}  # {', '.join(example.columns)}"
     )
+
+
+def _as_python(value: Any) -> str:  # noqa: ANN401 - of a job file
+    """Write an argument; a family within a model by its name."""
+    if not (isinstance(value, dict) and value.get("family") in ROWS):
+        return repr(value)
+    title = ROWS[value["family"]].model.partition(":")[2]
+    return f"dc.{title}({', '.join(f'{k}={v!r}' for k, v in value.items() if k != 'family')})"
 
 
 def _mechanism_rows(name: str) -> list[tuple[str, str]]:

@@ -57,6 +57,7 @@ _HOME = {
     "models.generalized_linear": "Feature",
     "models.regression_records": "Records",
     "release.certificate": "certificate_text",
+    "statistics.bounded_statistic": "bounded",
     "statistics.cells": "counts",
     "statistics.from_schema": "model_for",
 }

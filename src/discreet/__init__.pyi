@@ -80,6 +80,7 @@ from discreet.models.bayes_net import BayesianNetwork as BayesianNetwork
 from discreet.models.generalized_linear import BayesianLogisticRegression as BayesianLogisticRegression
 from discreet.models.generalized_linear import Feature as Feature
 from discreet.models.generalized_linear import GeneralizedLinear as GeneralizedLinear
+from discreet.models.grouped import Grouped as Grouped
 from discreet.models.hidden_markov import HiddenMarkov as HiddenMarkov
 from discreet.models.margin_losses import ClippedPoisson as ClippedPoisson
 from discreet.models.margin_losses import DeclaredLoss as DeclaredLoss
@@ -130,6 +131,7 @@ from discreet.release.signature import PublicKey as PublicKey
 from discreet.release.signature import SigningKey as SigningKey
 from discreet.sampling.source import SeededSource as SeededSource
 from discreet.sampling.source import SystemSource as SystemSource
+from discreet.statistics.bounded_statistic import bounded as bounded
 from discreet.statistics.cells import counts as counts
 from discreet.statistics.from_schema import model_for as model_for
 from discreet.tables.derived.columns import col as col

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, final
 
 T = TypeVar("T")
-FAMILY, COUNTS, REGRESSION = "family", "counts", "regression"
+FAMILY, COUNTS, REGRESSION, GROUPS = "family", "counts", "regression", "groups"
 
 
 def resolve(home: str) -> Any:  # noqa: ANN401 - whatever stands there
@@ -59,7 +59,7 @@ class ModelRow:
     """What exists for one model, and where; `refused` and `pair` say what does not."""
 
     name: str
-    kind: str  # FAMILY, COUNTS or REGRESSION
+    kind: str  # FAMILY, COUNTS, REGRESSION or GROUPS
     model: str
     examples: tuple[Example, ...]
     statistic: Mapping[str, str]  # what a mechanism reads → builder of (table, model, n)
@@ -525,6 +525,32 @@ _ROWS = (
             ),
         ),
         refused={"polynomial_statistics": "polynomial statistics know the logistic loss"},
+    ),
+    ModelRow(
+        "grouped",
+        GROUPS,
+        "models.grouped:Grouped",
+        examples=(
+            Example(
+                {
+                    "model": {"family": "beta_bernoulli", "alpha": 1, "beta": 1},
+                    "by": ["ward"],
+                    "of": ["smoker"],
+                    "public": True,
+                },
+                {
+                    "smoker": {"kind": "binary"},
+                    "ward": {"kind": "categories", "levels": ["A", "B"], "unknown": "A"},
+                },
+                ((0, "A"), (1, "B"), (1, "B"), (0, "B"), (1, "A")),
+            ),
+        ),
+        statistic={"statistic": "statistics.grouped:by_group"},
+        reader={"noisy_groups": "posteriors.grouped:read"},
+        planner="planning.grouped:plan_groups",
+        report={"findings": "report.grouped:GroupFindings"},
+        binder="statistics.grouped:bind_groups",
+        unpredicted=NO_ANSWER,
     ),
 )
 ROWS: dict[str, ModelRow] = {row.name: row for row in _ROWS}

@@ -114,8 +114,8 @@ def test_a_plan_compares_every_mechanism_or_says_why_not(name):
     row, model = ROWS[name], model_of(name)
     if row.binder:
         model = row.load("binder")(table_of(name), model)[1]
-    few = {"family": {"simulations": 16}, "counts": {"replicates": 1}, "regression": {"replicates": 1}}
-    plan = dc.plan(model, COPIES * len(row.examples[0].rows), TARGET, **few[row.kind])
+    few = {"family": {"simulations": 16}, "groups": {"simulations": 16}}.get(row.kind, {"replicates": 1})
+    plan = dc.plan(model, COPIES * len(row.examples[0].rows), TARGET, **few)
     compared = {one.name.partition(" (")[0] for one in plan.rows}
     refused = {one.name.partition(" (")[0]: one.reason for one in plan.refused}
     assert next(iter(row.mechanisms)) in compared  # the default
@@ -239,7 +239,7 @@ def walk_by_command(tmp_path, monkeypatch, name, **asked):
     (tmp_path / "schema.toml").write_text(schema_of(name).to_toml())
     (tmp_path / "job.toml").write_text(toml(job))
     n = str(COPIES * len(example.rows))
-    few = () if row.kind == "family" else ("--replicates", "1")
+    few = {"family": (), "groups": ("--replicates", "16")}.get(row.kind, ("--replicates", "1"))
     for command in (
         ("ledger", "init", "budget.db", "--budget", "approx:3000,1e-1"),
         ("plan", "job.toml", "--n", n, *few),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from discreet.audit.case import RUNS, Case, Verdict, empirical
 from discreet.audit.cases import (
     counts,
+    grouped,
     hmm,
     learners,
     local,
@@ -27,6 +28,7 @@ _TABLES = (
     *(noise.case, median.case, posterior.case, regression.case, statistics.case, counts.case),
     *(metric.case, mcmc.case, hmm.case, objective.case, local.case),
     learners.case,
+    grouped.case,
 )
 CASES = {name: build for table in _TABLES for name, build in table.items()}
 

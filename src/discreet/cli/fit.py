@@ -45,6 +45,8 @@ def fit(
     column: Annotated[
         str | None, typer.Option(metavar="NAME[,NAME]", help="The column(s) to learn from.")
     ] = None,
+    by: o.By = None,
+    public_by: o.PublicBy = False,
     model: o.AnyModel = None,
     prior: o.Prior = None,
     mechanism: o.AnyMechanism = None,
@@ -90,6 +92,8 @@ def fit(
       discreet fit visits.parquet --schema visits.toml --derive 'band = age.cut([18, 65])' --column band \\
           --where 'ward in ["A", "B"] and not smoker' --relation add_remove --model dirichlet_categorical \\
           --prior alpha=1 --target pure:0.5 --ledger kept.db --out bands
+      discreet fit visits.parquet --schema visits.toml --column smoker --by ward \\
+          --model beta_bernoulli --target pure:1 --ledger budget.db --out smokers-by-ward
       discreet fit adult.parquet --schema adult.toml --model naive_bayes \\
           --prior 'label="income", features=["education", "sex"]' --target pure:1 --ledger b.db --out income
       discreet fit adult.parquet --schema adult.toml --model bayesian_logistic_regression \\
@@ -138,12 +142,11 @@ def fit(
     Exit codes: 0 released, 1 refused (nothing read), 2 bad input, 3 the engine failed, 4 interrupted.
     """
     given = {
-        "schema": schema, "column": column, "model": model, "prior": prior, "mechanism": mechanism,
-        "options": option, "target": target, "epsilon": epsilon, "delta": delta,
-        "relation": relation, "ledger": ledger, "scope": scope,
-        "out": out, "unit": unit, "rows_per_unit": rows_per_unit, "table": table, "n": n, "draws": draws,
-        "charge_id": charge_id, "note": note, "actor": actor, "label": label, "seed": seed,
-        "derive": derive, "where": where,
+        "schema": schema, "column": column, "by": by, "public_by": public_by or None, "model": model,
+        "prior": prior, "mechanism": mechanism, "options": option, "target": target, "epsilon": epsilon,
+        "delta": delta, "relation": relation, "ledger": ledger, "scope": scope, "out": out, "unit": unit,
+        "rows_per_unit": rows_per_unit, "table": table, "n": n, "draws": draws, "charge_id": charge_id,
+        "note": note, "actor": actor, "label": label, "seed": seed, "derive": derive, "where": where,
     }  # fmt: skip
     job = read_job(data, given)
     column_needed = () if names_own_columns(job.model, job.prior) else ("column",)
@@ -182,7 +185,7 @@ def run_job(job: Job) -> tuple[Release, Ledger, Path]:
     with honest(opened, name):
         with bar("calibrating, charging, reading, releasing"):
             release = privatise(
-                table[tuple(job.column)] if job.column else table,
+                table[(*job.column, *job.by)] if job.column else table,
                 model,
                 mechanism=mechanism,
                 target=target,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.catalogue import COUNTS, FAMILY, REGRESSION, ROWS, names
+from discreet.catalogue import COUNTS, FAMILY, GROUPS, REGRESSION, ROWS, names
 from discreet.cli.fit import chosen_rows
 from discreet.cli.printed.errors import REFUSED, decimal, plain_line, spelled
 from discreet.cli.printed.show import dump, lines, say, table
@@ -38,6 +38,8 @@ def plan(
     job: Annotated[str | None, typer.Argument(metavar="JOB.toml", help="A job as `fit` takes it.")] = None,
     *,
     model: o.AnyModel = None,
+    by: o.By = None,
+    public_by: o.PublicBy = False,
     prior: o.Prior = None,
     n: Annotated[int | None, typer.Option(help="The number of records, public or expected.")] = None,
     target: o.Target = None,
@@ -110,7 +112,8 @@ def plan(
     """
     given = {
         "model": model, "prior": prior, "n": n, "target": target, "relation": relation, "schema": schema,
-        "column": column, "mechanism": mechanism, "options": option, "unit": unit, "derive": derive,
+        "column": column, "by": by, "public_by": public_by or None, "mechanism": mechanism, "options": option,
+        "unit": unit, "derive": derive,
         "rows_per_unit": rows_per_unit, "where": where, "draws": draws, "epsilon": epsilon,
         "delta": None if epsilon is None else delta,
     }  # fmt: skip
@@ -151,7 +154,7 @@ def _forwards(
 def _of_kind(job: Job, how: dict[str, Any], replicates: int | None) -> dict[str, Any]:
     """Return how to simulate and rank, in the words of this kind of plan."""
     name = typed_model(job.model)
-    count = "simulations" if name in names(FAMILY) else "replicates"
+    count = "simulations" if name in names(FAMILY, GROUPS) else "replicates"
     ranked = name not in names(COUNTS)  # which are ranked by their noise
     kept = {word: value for word, value in how.items() if ranked or word != "rank_by"}
     return kept if replicates is None else {**kept, count: replicates}
@@ -175,6 +178,8 @@ def bound_model(job: Job, target: Guarantee) -> tuple[Any, dict[str, Any]]:
             raise ValueError(
                 f"{job.model} is planned by its columns' numbers of codes: give the --schema that says them"
             )
+        if job.by or name in names(GROUPS):
+            raise ValueError("groups are planned by the levels of their columns: give the --schema")
         own = name in names(REGRESSION) or "target" in job.prior
         model = any_model_of(job, None) if own else model_of(job)
         return model, {"rows_per_unit": job.rows_per_unit or 1}
@@ -189,7 +194,7 @@ def bound_model(job: Job, target: Guarantee) -> tuple[Any, dict[str, Any]]:
         job, lambda: without_rows(declared, n=job.n, unit=job.unit, rows_per_unit=job.rows_per_unit)
     )
     built: Any = any_model_of(job, table.schema)
-    ready = bounded(table[tuple(job.column)] if job.column else table, built, target.relation)
+    ready = bounded(table[(*job.column, *job.by)] if job.column else table, built, target.relation)
     told: dict[str, Any] = {"rows_per_unit": ready.rows_per_unit}
     if name in names(FAMILY):
         told["clips"] = any(getattr(declared.get(column), "clips", False) for column in job.column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.catalogue import COUNTS, FAMILY, REGRESSION, Registry
+from discreet.catalogue import COUNTS, FAMILY, GROUPS, REGRESSION, Registry
 
 if TYPE_CHECKING:
     from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
@@ -83,6 +83,12 @@ _ROWS = {
     "one_posterior_sample": MechanismRow("posterior.one_posterior_sample:OnePosteriorSample", FAMILY),
     "noisy_counts": MechanismRow("statistics.noisy_counts:NoisyCounts", COUNTS, relations=("add_remove",)),
     "one_network_sample": MechanismRow("posterior.network_sample:OneNetworkSample", COUNTS),
+    "grouped_statistics": MechanismRow(
+        "statistics.grouped_statistics:GroupedStatistics",
+        GROUPS,
+        "noisy_statistics",
+        relations=("add_remove", "substitute"),
+    ),
     "objective_perturbation": MechanismRow(
         "regression.objective_perturbation:ObjectivePerturbation", REGRESSION, relations=("substitute",)
     ),

@@ -1,4 +1,4 @@
-"""What a model is: a family, a model of counts or a regression."""
+"""What a model is: a family, a model of counts, a regression, or a family in groups."""
 
 from __future__ import annotations
 
@@ -7,5 +7,6 @@ from typing import TypeAlias
 from discreet.families.family import Family
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.grouped import Grouped
 
-Model: TypeAlias = Family | CountModel | GeneralizedLinear
+Model: TypeAlias = Family | CountModel | GeneralizedLinear | Grouped

@@ -15,9 +15,11 @@ from discreet.families.family import Family, Floats
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
+from discreet.mechanisms.statistics.noisy_groups import NoisyGroups
 from discreet.mechanisms.statistics.noisy_statistic import DEFAULT_READING, NoisyCells, NoisyStatistic, known
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.grouped import Grouped
 from discreet.models.model import Model
 from discreet.posteriors.labels import family_names, family_variables
 from discreet.posteriors.posterior import LEVEL, Diagnostics, Posterior
@@ -66,7 +68,7 @@ class Draws:
         return np.asarray(self.values, dtype=np.float64)
 
 
-ReleasedValue = NoisyStatistic | NoisyCells | NoisyMoments | PerturbedFit | Draws
+ReleasedValue = NoisyStatistic | NoisyCells | NoisyGroups | NoisyMoments | PerturbedFit | Draws
 
 
 @singledispatch
@@ -77,6 +79,7 @@ def as_released_value(drawn: ArrayLike | ReleasedValue, model: Model, *, several
 
 @as_released_value.register(NoisyStatistic)
 @as_released_value.register(NoisyCells)
+@as_released_value.register(NoisyGroups)
 @as_released_value.register(NoisyMoments)
 @as_released_value.register(PerturbedFit)
 def _released_noisy(drawn: ReleasedValue, model: Model, *, several: bool) -> ReleasedValue:
@@ -233,7 +236,10 @@ def reading_of(value: object) -> str:
 
 def clips_matter(value: object, reading: str) -> bool:
     """Whether a reading asks if records were clipped at their bounds."""
-    return isinstance(value, NoisyStatistic) and reading == DEFAULT_READING and row_of(value.model).clips
+    if not isinstance(value, NoisyStatistic | NoisyGroups) or reading != DEFAULT_READING:
+        return False
+    family = value.model.model if isinstance(value, NoisyGroups) else value.model
+    return row_of(family).clips
 
 
 @singledispatch
@@ -273,6 +279,21 @@ def _posterior_noisy_cells(
 ) -> Posterior:
     _refuse(options)
     return cell_posterior(value, model=model, reading=reading)
+
+
+@posterior.register(NoisyGroups)
+def _posterior_noisy_groups(
+    value: NoisyGroups,
+    *,
+    model: Family | Grouped | None = None,
+    reading: str = DEFAULT_READING,
+    **options: ReadingOption,
+) -> Posterior:
+    """Read every group, also under another prior: of the family, or of the same groups."""
+    prior = model.model if isinstance(model, Grouped) else model
+    asked = value.model if prior is None else replace(value.model, model=prior)
+    read: Callable[..., Posterior] = row_of(value.model).load("reader", value.kind)
+    return read(value, asked, reading, **options)
 
 
 @posterior.register(PerturbedFit)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 
 from discreet.catalogue import ROWS
 from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.grouped import Grouped
 from discreet.posteriors.labels import UNKNOWN
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee, NotProved
@@ -233,7 +234,7 @@ def _protected(release: Certified) -> Json:
             "of rows is public"
         )
     elif relation.replaces:
-        meaning = f"{who} may be replaced by any other; the number of rows is public"
+        meaning = f"{who} may be replaced by any other{_same_group(release)}; the number of rows is public"
     else:
         meaning = f"{who} may be added or removed; the number of rows is private"
     return {
@@ -243,6 +244,12 @@ def _protected(release: Certified) -> Json:
         "number_of_records": release.n,
         "meaning": meaning,
     }
+
+
+def _same_group(release: Certified) -> str:
+    """Say that a row stays in its group, where that is public."""
+    model = release.model
+    return f" of the same {' and '.join(model.by)}" if isinstance(model, Grouped) and model.public else ""
 
 
 def _promised(release: Certified) -> Json:
@@ -390,6 +397,14 @@ def _described(model: Model | Declaration) -> Json:
     if isinstance(model, Declaration):
         return {"family": model.name, **dict(model.given)}
     return model_to_json(model)
+
+
+@_model.register
+def _model_grouped(model: Grouped) -> str:
+    by = ", ".join(model.by)
+    plain = f"the model and its prior, in each of {model.count} groups by {by}; a row is in one group alone"
+    known = f"; which {by} each row has, and how many rows each has: none of that is hidden"
+    return plain + (known if model.public else "")
 
 
 def audits(release: Certified) -> list[str]:

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from discreet.catalogue import COUNTS, FAMILY, ROWS
+from discreet.catalogue import COUNTS, FAMILY, GROUPS, ROWS
 from discreet.families.exact_fields import Rational, rational
+from discreet.families.family import Family
 from discreet.families.named_columns import Feature, NamedColumns
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
+from discreet.mechanisms.statistics.noisy_groups import NoisyGroups
 from discreet.mechanisms.statistics.noisy_statistic import NoisyCells, NoisyStatistic
 from discreet.models.margin_losses import LOSSES, MarginLoss, named_loss
 from discreet.models.model import Model
@@ -81,6 +83,8 @@ def _public_to_json(value: object) -> Plain:
             }
         case NamedColumns():
             return {f.name: parameter_to_json(getattr(value, f.name)) for f in fields(value)}
+        case Family():
+            return model_to_json(value)
         case MarginLoss():  # functions that were declared with it are code and stay out
             given = {f.name: getattr(value, f.name) for f in fields(value)}
             public = {name: parameter_to_json(part) for name, part in given.items() if not callable(part)}
@@ -132,6 +136,9 @@ def model_from_json(data: Mapping[str, Any]) -> Model:
     if row.kind == FAMILY:
         named = {"named": _named(given.pop("named"))} if "named" in given else {}
         return kind(**named, **{key: _exact(value) for key, value in given.items()})
+    if row.kind == GROUPS:
+        given["model"] = model_from_json(given["model"])
+        return kind(**{key: _tuples(value) for key, value in given.items()})
     special = (
         {}
         if row.kind == COUNTS
@@ -187,7 +194,7 @@ def value_to_json(value: ReleasedValue) -> Json:
 
 
 RELEASED: dict[str, type[ReleasedValue]] = {
-    kind.kind: kind for kind in (NoisyStatistic, NoisyCells, Draws, PerturbedFit, NoisyMoments)
+    kind.kind: kind for kind in (NoisyStatistic, NoisyCells, NoisyGroups, Draws, PerturbedFit, NoisyMoments)
 }
 
 

@@ -33,11 +33,10 @@ TAIL = (1 - LEVEL) / 2
 
 
 def predictive(release: Release, subject: Subject, posterior: Posterior) -> Html | None:
-    """Draw the posterior predictive, as the catalogue has it; None for a family without a row."""
+    """Draw the posterior predictive, as the catalogue has it; None where it has none."""
     row = ROWS.get(release.model.name)
-    drawn: Html | None = (
-        None if row is None else row.load("report", "predictive")(release, subject, posterior)
-    )
+    draw = None if row is None else row.load("report", "predictive")
+    drawn: Html | None = None if draw is None else draw(release, subject, posterior)
     return drawn
 
 

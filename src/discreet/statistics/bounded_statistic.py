@@ -12,10 +12,11 @@ from fractions import Fraction
 from typing import Any, NoReturn, final
 
 from discreet.catalogue import row_of
-from discreet.families.family import Sensitivity, double_above
+from discreet.families.family import Family, Sensitivity, double_above
 from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.grouped import Grouped
 from discreet.models.model import Model
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.tables.derived.demands import range_of
@@ -60,6 +61,9 @@ ROUNDING = 2.0**-40  # of the range: the bounds of a scaled column are rounded o
 
 def refuse_narrow(table: Table, model: Model) -> None:
     """Refuse a model that takes less than its columns are declared to hold: it would cut them in silence."""
+    if isinstance(model, Grouped):
+        refuse_narrow(table[model.of], model.model)
+        return
     who, limits, names = _taken(model, table.columns)
     if limits is None:
         return
@@ -76,7 +80,9 @@ def refuse_narrow(table: Table, model: Model) -> None:
             )
 
 
-def _taken(model: Model, columns: tuple[str, ...]) -> tuple[str, Limits, tuple[str, ...]]:
+def _taken(
+    model: Family | CountModel | GeneralizedLinear, columns: tuple[str, ...]
+) -> tuple[str, Limits, tuple[str, ...]]:
     """Say who takes numbers, within which limits, of which columns."""
     if isinstance(model, GeneralizedLinear):  # features are scaled by their bounds
         return f"the {model.loss.name} loss", model.loss.limits, (model.target,)

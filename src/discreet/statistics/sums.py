@@ -239,6 +239,24 @@ def _lattice_rows(table: Table, lattice: Lattice, *, bound: bool = True) -> ir.T
 def item_counts(table: Table, model: DirichletMultinomial, n: int | None) -> Query:
     """S = Σx over records of d counts; one that does not add up to the trials is all of the last column."""
     names = selected(table, model.dimension)
+    own = {f"x{i}": name for i, name in enumerate(names)}
+    rows = clean_rows(table, own)
+    shares = item_shares(table, rows, own, model, n)
+    rows = at_most(table, rows.mutate(**shares).drop(*own), tuple(shares))
+    get = one_row(rows.aggregate(n=rows.count(), **{c: exact_sum(rows[c], model.trials, n) for c in shares}))
+
+    def read() -> PrivateValue:
+        got = get()
+        return PrivateValue(np.array([got[c] for c in shares], dtype=np.int64), got["n"])
+
+    return read
+
+
+def item_shares(
+    table: Table, rows: ir.Table, own: dict[str, str], model: DirichletMultinomial, n: int | None
+) -> dict[str, ir.Value]:
+    """Return the d counts of clean rows, as c0, c1, …; refuse columns that no record could fill."""
+    names = selected(table, model.dimension)
     wrong = [name for name in names if not isinstance(table.schema[name], Count | Binary)]
     if wrong:
         raise TypeError(f"this model needs columns declared Count or Binary; {', '.join(wrong)} are not")
@@ -249,17 +267,7 @@ def item_counts(table: Table, model: DirichletMultinomial, n: int | None) -> Que
             f"the columns are declared to add up to at most {sum(most)}, and the model counts {model.trials} "
             "trials per record: no record could; give the columns their maxima, or the model its trials"
         )
-    own = {f"x{i}": name for i, name in enumerate(names)}
-    rows = clean_rows(table, own)
     numbers = [as_number(rows[x], table.schema[name])[0] for x, name in own.items()]
     whole, none = double(model.trials), double(0)
     right = sum(numbers[1:], numbers[0]) == whole
-    shares = {f"c{i}": right.ifelse(x, whole if i == len(names) - 1 else none) for i, x in enumerate(numbers)}
-    rows = at_most(table, rows.mutate(**shares).drop(*own), tuple(shares))
-    get = one_row(rows.aggregate(n=rows.count(), **{c: exact_sum(rows[c], model.trials, n) for c in shares}))
-
-    def read() -> PrivateValue:
-        got = get()
-        return PrivateValue(np.array([got[c] for c in shares], dtype=np.int64), got["n"])
-
-    return read
+    return {f"c{i}": right.ifelse(x, whole if i == len(names) - 1 else none) for i, x in enumerate(numbers)}

@@ -3,6 +3,7 @@
 from discreet.audit.twins import (
     choice,
     counts,
+    grouped,
     hmm,
     learners,
     local,
@@ -19,5 +20,6 @@ _TABLES = (
     *(noise.twin, choice.twin, median.twin, posterior.twin, regression.twin, counts.twin),
     *(metric.twin, mcmc.twin, hmm.twin, objective.twin, local.twin),
     learners.twin,
+    grouped.twin,
 )
 TWINS = {name: twin for table in _TABLES for name, twin in table.items()}

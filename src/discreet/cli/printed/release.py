@@ -13,6 +13,7 @@ from discreet.cli.printed.show import heading, say, table
 from discreet.families.family import Family, Floats
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
+from discreet.models.grouped import Grouped
 from discreet.models.model import Model
 from discreet.posteriors.read import DRAWN, DrawnPosterior
 from discreet.privacy.words import in_words
@@ -151,11 +152,11 @@ def summary(release: Release) -> list[dict[str, Any]]:
 
 def before(model: Model) -> Floats:
     """Return the prior means of the coordinates of θ."""
-    return (
-        np.zeros(model.dimension)
-        if isinstance(model, GeneralizedLinear)
-        else np.ravel(expect(Family, model).in_units().mean())
-    )
+    if isinstance(model, GeneralizedLinear):
+        return np.zeros(model.dimension)
+    if isinstance(model, Grouped):
+        return np.repeat(before(model.model), model.count)
+    return np.ravel(expect(Family, model).in_units().mean())
 
 
 def shares(release: Release) -> list[dict[str, Any]]:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.catalogue import COUNTS, FAMILY, REGRESSION, names
+from discreet.catalogue import COUNTS, FAMILY, GROUPS, REGRESSION, names
 from discreet.mechanisms.registry import offered_to
 
 if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee, Relation
 
 
-KINDS_OF_MODEL = (FAMILY, COUNTS, REGRESSION)
+KINDS_OF_MODEL = (FAMILY, COUNTS, REGRESSION, GROUPS)
 RELATIONS = ("substitute", "add_remove")
 KINDS = {
     "pure": "pure:EPSILON",
@@ -40,8 +40,8 @@ def typed_model(word: object) -> str:
 
 
 def names_own_columns(word: object, prior: Mapping[str, Any] | None = None) -> bool:
-    """Whether a model is told its columns by name: one of counts, or a regression with a target."""
-    return typed_model(word) in names(COUNTS, REGRESSION) or "target" in (prior or {})
+    """Whether a model is told its columns by name: of counts, of groups, or a regression with a target."""
+    return typed_model(word) in names(COUNTS, REGRESSION, GROUPS) or "target" in (prior or {})
 
 
 def starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:
@@ -224,6 +224,14 @@ AnyModel = Annotated[
 Prior = Annotated[
     str | None,
     typer.Option(metavar="NAME=VALUE,…", help="Hyper-parameters, e.g. 'alpha=1,beta=3' or 'alpha=[1,1,2]'."),
+]
+By = Annotated[
+    str | None,
+    typer.Option(metavar="NAME[,NAME]", help="One posterior for each level of these columns, one charge."),
+]
+PublicBy = Annotated[
+    bool,
+    typer.Option("--public-by", help="Everybody knows which group a row is in: only the rest is hidden."),
 ]
 AnyMechanism = Annotated[
     str | None,

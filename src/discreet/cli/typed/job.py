@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from discreet.catalogue import FAMILY, REGRESSION, ROWS, names
+from discreet.catalogue import FAMILY, GROUPS, REGRESSION, ROWS, names
 from discreet.cli.typed.arguments import assignments, derivations, names_own_columns, number, one_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M")
 PATHS = ("data", "schema", "ledger", "out")
-LISTS = ("column", "scope")
+LISTS = ("column", "scope", "by")
 SAID_APART = ("epsilon", "delta")  # instead of a target
 
 
@@ -38,6 +38,8 @@ class Job:
     data: str | None = None
     schema: Any = None  # a path, or the table itself inside a job file
     column: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()  # a posterior for each of their joint levels
+    public_by: bool = False  # everybody knows which group a row is in
     model: str | None = None
     prior: Mapping[str, Any] = field(default_factory=dict)
     mechanism: str | None = None  # the default is the model's
@@ -166,6 +168,8 @@ def _floats(value: object) -> Any:  # noqa: ANN401
 
 def any_model_of(job: Job, schema: Schema | None) -> AnyModel:
     """Build what is to be fitted: a prior, or a model of counts or regression, which names its columns."""
+    if job.by:
+        return _grouped(job, schema)
     name = one_of("model", str(job.model), names())
     if not names_own_columns(name, job.prior):
         return model_of(job, schema)
@@ -173,11 +177,22 @@ def any_model_of(job: Job, schema: Schema | None) -> AnyModel:
         raise ValueError(f"{name} names its columns in its prior: leave the columns (--column) out")
     kind: type[CountModel | GeneralizedLinear] = ROWS[name].load("model")
     given = {**job.prior, **_loss(job.prior.get("loss"))}
+    if name in names(GROUPS):
+        inner = dict(job.prior.get("model", {}))
+        family = Job(model=inner.pop("family", None), prior=inner, column=tuple(job.prior.get("of", ())))
+        given["model"] = model_of(family, schema)
     if schema is not None and name in names(REGRESSION):
         from discreet.statistics.from_schema import for_regression  # noqa: PLC0415 - loaded on use
 
         given = {**for_regression(kind, schema, given), **given}
     return _built(kind, given)
+
+
+def _grouped(job: Job, schema: Schema | None) -> AnyModel:
+    """Build the family of the job for each group."""
+    from discreet.models.grouped import Grouped  # noqa: PLC0415 - loaded on use
+
+    return Grouped(model_of(job, schema), job.by, job.column, job.public_by)
 
 
 def _loss(given: object) -> dict[str, Any]:

@@ -43,6 +43,23 @@ NOISES: dict[str, Callable[[Sensitivity, Exact, Relation], BasicMechanism]] = {
 GAUSSIAN = ("discrete_gaussian", "gaussian")  # kinds whose variance may differ between coordinates
 
 
+def scale_of_share(scale: Exact, share: float) -> Exact:
+    """Return σ√share, rounded up."""
+    return scale if share == 1 else root_above(Fraction(scale) ** 2 * Fraction(share))
+
+
+def noised_by_share(
+    noiser_of: Callable[[float], BasicMechanism], vector: Integers, shares: Floats, source: Source
+) -> NDArray[np.generic]:
+    """Add to each coordinate noise of its share of the variance, all of one share at once."""
+    each = [(share, shares == share) for share in np.unique(shares).tolist()]
+    noisy = [np.asarray(noiser_of(share).release(vector[place], source)) for share, place in each]
+    out = np.empty(vector.size, dtype=noisy[0].dtype)
+    for (_, place), part in zip(each, noisy, strict=True):
+        out[place] = part
+    return out
+
+
 @final
 @dataclass(frozen=True, kw_only=True)
 class NoisyStatistics(ModelMechanism):
@@ -146,18 +163,11 @@ class NoisyStatistics(ModelMechanism):
 
     def noised(self, vector: Integers, source: Source) -> NDArray[np.generic]:
         """Add to each coordinate noise of its share; the guarantee is that of the whole."""
-        if not self.halved:
-            return np.asarray(self.noiser.release(vector, source))
-        shares = self.shares(vector.size)
-        out = np.empty(vector.size, dtype=np.float64 if self.noise == "gaussian" else np.int64)
-        for share in np.unique(shares).tolist():
-            out[shares == share] = self.noiser_of(share).release(vector[shares == share], source)
-        return out
+        return noised_by_share(self.noiser_of, vector, self.shares(vector.size), source)
 
     def noiser_of(self, share: float) -> BasicMechanism:
         """Return noise of a share of the variance; what it promises alone means nothing."""
-        scale = self.scale if share == 1 else root_above(Fraction(self.scale) ** 2 * Fraction(share))
-        return NOISES[self.noise](self.sensitivity, scale, self.relation)
+        return NOISES[self.noise](self.sensitivity, scale_of_share(self.scale, share), self.relation)
 
     def as_release(self, noisy: ArrayLike, *, seeded: bool) -> NoisyStatistic:
         """Return noisy numbers with all that reading them needs."""
