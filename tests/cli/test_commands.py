@@ -253,5 +253,5 @@ def test_a_figure_is_found_by_its_number_in_every_paper():
 def test_reproduce_takes_every_experiment_and_groups_of_them_by_name():
     assert chosen(["hmm", "profiles", "hmm"]) == ["hmm", "profiles"]
     assert chosen(["all"]) == list(EXPERIMENTS)
-    assert len(chosen(["thesis"])) == 10
+    assert len(chosen(["thesis"])) == 17
     assert not {"list", *GROUPS} & set(EXPERIMENTS)  # words of the command

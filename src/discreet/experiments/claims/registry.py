@@ -15,7 +15,15 @@ DOCUMENTS = {
     "F16": "Foulds, Geumlek, Welling, Chaudhuri, Privacy-preserving Bayesian data analysis, 2016",
     "D14": "Dimitrakakis, Nelson, Mitrokotsa, Rubinstein, Robust and private Bayesian inference, 2014",
 }
-MODULES = ("thesis_definitions", "thesis_posteriors", "thesis_mixing", "review", "foulds", "robust")
+MODULES = (
+    "thesis_definitions",
+    "thesis_posteriors",
+    "thesis_mixing",
+    "thesis_profiles",
+    "review",
+    "foulds",
+    "robust",
+)
 
 
 @cache

@@ -1,6 +1,6 @@
-"""Figures 7.2–7.8 of [G20], redrawn: what hiding the source costs, beside hiding the value.
+"""What hiding the source costs, beside hiding the value: pictures of our own, with profiles of our own.
 
-Table 7.1's profiles were lost in print; the resource-usage profiles here are ours (erratum 19).
+The thesis' figures as it captions them stand in `captions.py`.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def figures(out: Path, seed: int, quick: bool) -> tuple[Path, ...]:  # noqa: FBT
     """Draw all of them."""
     return (
         *couplet(out, epsilons(quick)),
-        *chain(out, "figure-7.3", 6, epsilons(quick)),
-        *chain(out, "figure-7.4", 21, epsilons(quick)),
+        *chain(out, "chain-6", 6, epsilons(quick)),
+        *chain(out, "chain-21", 21, epsilons(quick)),
         *outputs(out),
         *usage(out, epsilons(quick)),
         *kernels(out),
@@ -77,7 +77,7 @@ def figures(out: Path, seed: int, quick: bool) -> tuple[Path, ...]:  # noqa: FBT
 
 
 def couplet(out: Path, grid: list[float]) -> tuple[Path, ...]:
-    """Figure 7.2: the flip that two Bernoulli profiles need."""
+    """Draw the flip that two Bernoulli profiles need, against ε."""
     rows = [
         (low, high, e, TwoProfileBit.solve(ProfileGraph.chain([low, high]), e).flip[0], warner(e))
         for low, high in COUPLETS
@@ -89,15 +89,15 @@ def couplet(out: Path, grid: list[float]) -> tuple[Path, ...]:
         mine = [r for r in rows if r[:2] == (low, high)]
         axes.plot([r[2] for r in mine], [r[3] for r in mine], color=colour, label=f"{low} and {high}")
     axes.plot(grid, [warner(e) for e in grid], "--", color="#333333", label="randomised response")
-    _labelled(axes, "Figure 7.2: two Bernoulli profiles", "flip probability α")
+    _labelled(axes, "Two Bernoulli profiles", "flip probability α")
     numbers = write_numbers(
-        out / "figure-7.2.csv", ("p_i", "p_j", "epsilon", "flip", "randomised_response"), rows
+        out / "couplet.csv", ("p_i", "p_j", "epsilon", "flip", "randomised_response"), rows
     )
-    return finish(figure, out / "figure-7.2.png"), numbers
+    return finish(figure, out / "couplet.png"), numbers
 
 
 def chain(out: Path, name: str, k: int, grid: list[float]) -> tuple[Path, ...]:
-    """Figures 7.3 and 7.4: k evenly spaced profiles, each sensitive against the next."""
+    """Draw the flips of k evenly spaced profiles, each sensitive against the next."""
     graph = ProfileGraph.chain([Fraction(i, k - 1) for i in range(k)])
     rows = []
     for e in grid:
@@ -110,14 +110,13 @@ def chain(out: Path, name: str, k: int, grid: list[float]) -> tuple[Path, ...]:
         zip(titles, ("#0072B2", "#56B4E9", "#D55E00", "#333333"), ("-", ":", "-", "--"), strict=True), start=1
     ):
         axes.plot([r[0] for r in rows], [r[column] for r in rows], style, color=colour, label=title)
-    number = name.removeprefix("figure-")
-    _labelled(axes, f"Figure {number}: a chain of {k} Bernoulli profiles", "flip probability α")
+    _labelled(axes, f"A chain of {k} Bernoulli profiles", "flip probability α")
     titles_csv = ("epsilon", "smooth_max", "smooth_mean", "cluster", "randomised_response")
     return finish(figure, out / f"{name}.png"), write_numbers(out / f"{name}.csv", titles_csv, rows)
 
 
 def outputs(out: Path, epsilon: float = 0.5) -> tuple[Path, ...]:
-    """Figure 7.5: what an onlooker sees of each profile of the chain of 21."""
+    """Draw what an onlooker sees of each profile of the chain of 21."""
     graph = ProfileGraph.chain([Fraction(i, 20) for i in range(21)])
     known = [float(law[1]) for law in graph.profiles]
     made = {"smooth": SmoothOneBit.solve(graph, epsilon), "cluster": OneBitCluster.solve(graph, epsilon)}
@@ -129,11 +128,11 @@ def outputs(out: Path, epsilon: float = 0.5) -> tuple[Path, ...]:
         axes.plot(known, values, "o-", markersize=3, color=colour, label=name)
     axes.plot([0, 1], [0, 1], color="#BBBBBB", linewidth=0.8, label="the truth")
     axes.set(xlabel="P(1) of the profile", ylabel="P(1) of what is released")
-    axes.set_title(f"Figure 7.5: what is left to see, ε = {epsilon}")
+    axes.set_title(f"What is left to see, ε = {epsilon}")
     axes.legend(frameon=False, fontsize=9)
     rows = list(zip(known, *seen.values(), strict=True))
-    numbers = write_numbers(out / "figure-7.5.csv", ("profile", *seen), rows)
-    return finish(figure, out / "figure-7.5.png"), numbers
+    numbers = write_numbers(out / "outputs.csv", ("profile", *seen), rows)
+    return finish(figure, out / "outputs.png"), numbers
 
 
 def kary(epsilon: float) -> float:
@@ -142,7 +141,7 @@ def kary(epsilon: float) -> float:
 
 
 def usage(out: Path, grid: list[float]) -> tuple[Path, ...]:
-    """Figures 7.6 and 7.7: how many observations of resource usage are changed, and how often at worst."""
+    """Draw how many observations of resource usage are changed, and how often at worst."""
     rows = []
     for e in grid:
         for name, objective in OBJECTIVES.items():
@@ -151,8 +150,8 @@ def usage(out: Path, grid: list[float]) -> tuple[Path, ...]:
         rows.append((e, "k-ary randomised response", kary(e), kary(e)))
     written: list[Path] = []
     for name, column, title, label in (
-        ("figure-7.6", 2, "Figure 7.6: changed observations", "share changed, mean over profiles"),
-        ("figure-7.7", 3, "Figure 7.7: the most changed observation", "largest P(changed | observed)"),
+        ("usage-changed", 2, "Changed observations", "share changed, mean over profiles"),
+        ("usage-most-changed", 3, "The most changed observation", "largest P(changed | observed)"),
     ):
         figure = new_figure(6.4, 4.2)
         axes = figure.subplots()
@@ -163,11 +162,11 @@ def usage(out: Path, grid: list[float]) -> tuple[Path, ...]:
         _labelled(axes, title, label)
         written.append(finish(figure, out / f"{name}.png"))
     titles = ("epsilon", "objective", "mean_changed", "most_changed")
-    return (*written, write_numbers(out / "figure-7.6-7.7.csv", titles, rows))
+    return (*written, write_numbers(out / "usage.csv", titles, rows))
 
 
 def kernels(out: Path, epsilon: float = 0.2) -> tuple[Path, ...]:
-    """Figure 7.8: the kernel of every profile, for each objective."""
+    """Draw the kernel of every profile, for each objective."""
     made = {name: SmoothCategorical.solve(USAGE, epsilon, objective=o) for name, o in OBJECTIVES.items()}
     figure = new_figure(11, 6.4)
     panels = figure.subplots(len(made), len(USAGE.names))
@@ -184,8 +183,8 @@ def kernels(out: Path, epsilon: float = 0.2) -> tuple[Path, ...]:
                 ink = "w" if value < 0.6 else "k"
                 axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=6, color=ink)
     figure.colorbar(shown, ax=panels, shrink=0.6, label="P(released | observed)")
-    figure.suptitle(f"Figure 7.8: kernels at ε = {epsilon}: rows observed, columns released")
-    path = out / "figure-7.8.png"
+    figure.suptitle(f"Kernels at ε = {epsilon}: rows observed, columns released")
+    path = out / "kernels.png"
     figure.savefig(path, dpi=110)
     rows = [
         (name, USAGE.names[i], VALUES[x], *matrix_row)
@@ -193,7 +192,7 @@ def kernels(out: Path, epsilon: float = 0.2) -> tuple[Path, ...]:
         for i in range(len(USAGE.names))
         for x, matrix_row in enumerate(mechanism.kernels.matrix(i).tolist())
     ]
-    return path, write_numbers(out / "figure-7.8.csv", ("objective", "profile", "observed", *VALUES), rows)
+    return path, write_numbers(out / "kernels.csv", ("objective", "profile", "observed", *VALUES), rows)
 
 
 def graph_picture(out: Path) -> tuple[Path, ...]:
