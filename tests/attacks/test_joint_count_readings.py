@@ -294,8 +294,9 @@ def network_draws(case, posterior):
 
 def quiet(posterior):
     """Whether the chains say nothing against themselves"""
-    words = ("not met", "worth only", "different answers", "too short")
-    return not any(word in said for said in posterior.cautions for word in words)
+    found = getattr(posterior, "best", posterior).diagnostics
+    several = any("different answers" in said for said in posterior.cautions)
+    return found.r_hat <= 1.05 and found.ess >= 100 and not several
 
 
 # ── distance to the oracle ──────────────────────────────────────────────────────────────────────────

@@ -84,6 +84,25 @@ def drawn_for(
     return guard_after_charge(receipt, work)
 
 
+def walk_once(ledger: Ledger, receipt: Receipt, run: str, read: Callable[[], S], walk: Callable[[S], T]) -> T:
+    """Claim the charge for one run, read, and let the run write its states to a file of its own as it goes.
+
+    The one other order, and only for runs that can be resumed: claim → read → walk. What `release_once` does
+    rests on this, that nothing has left before the ledger holds it, so that a draw that was cut off may be
+    made again. A run is resumed from states that lie in its file before the last of them is made: they have
+    left, one by one, and drawing them again would be a second release for one price. So the charge is bound
+    to the run, for good, before its file holds a state; the file, and not the ledger, is the record. Pieces
+    recorded in the ledger instead would make every step a write of the ledger that all others wait for.
+    """
+
+    def work() -> T:
+        ledger.claim(receipt.id, run)
+        records = read()
+        return blind(lambda: walk(records))
+
+    return guard_after_charge(receipt, work)
+
+
 def released_by(
     ready: ModelMechanism, statistic: BoundedStatistic, source: Source | None
 ) -> Callable[[PrivateValue], ReleasedValue]:

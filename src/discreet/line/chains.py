@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from discreet import __version__
 from discreet.families.family import Floats
-from discreet.line.after_charge import Form, blind, guard_after_charge, numbers, release_once
+from discreet.line.after_charge import Form, numbers, release_once, walk_once
 from discreet.line.calibrate import charge_facts, provenance
 from discreet.line.charge import pay
 from discreet.mcmc.kernel import Counts, Kernel
@@ -302,20 +302,18 @@ def walked(
     held: Checkpoint,
     walk: Callable[[Counts], Chains],
 ) -> Chains:
-    """Claim the charge for a file, then read, then let the run write its states there as it goes.
+    """Let the run of a file go on, and give the file back however it ends."""
 
-    The file is the record: what it holds has left, so it is bound to its charge before it holds a state.
-    """
-
-    def work() -> Chains:
+    def go_on(counted: PrivateValue) -> Chains:
         try:
-            ledger.claim(receipt.id, held.run)
-            records = statistic.read().values
-            return blind(lambda: walk(records))
+            return walk(counted.values)
         finally:
-            held.close()
+            held.close()  # writes what is left: of a failure nothing may pass, as of any other
 
-    return guard_after_charge(receipt, work)
+    try:
+        return walk_once(ledger, receipt, held.run, statistic.read, go_on)
+    finally:
+        held.close()
 
 
 def chain_release(table: Table, statistic: BoundedCounts, receipt: Receipt, made: Chains) -> ChainRelease:

@@ -207,7 +207,7 @@ def _posterior(
     made = _chains(evidence, seeds, total, keep)
     for doubled in range(1, 1 if sweeps else ROUNDS):
         found = made.best.diagnostics
-        if found.r_hat < 1 + (MIXED - 1) / 2 and found.ess > 4 * FEWEST_DRAWS:
+        if found.r_hat < 1 + (MIXED - 1) / 2 and found.ess > FEWEST_DRAWS:
             break
         made = _chains(evidence, seeds, total << doubled, keep)
     return made

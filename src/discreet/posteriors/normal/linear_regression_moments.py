@@ -376,7 +376,7 @@ def read_normal(
     rng = np.random.default_rng(source.words(4).tolist())
     for last in (LAST, LONGER * LAST):
         x = np.stack([settle(Eased(given), size, rng, last=last) for _ in range(swarms)])
-        if swarms == 1 or judged(x)[1] > 4 * FEWEST:
+        if swarms == 1 or judged(x)[1] > FEWEST:
             break
     flat = x.reshape(-1, x.shape[-1])
     theta = np.concatenate([x[..., :d], np.exp(x[..., d : d + 1])], axis=-1)

@@ -185,7 +185,7 @@ def sample(
         T = out[..., :-2].reshape(*out.shape[:-1], D, D)
         found = MomentDraws(T, out[..., -2], out[..., -1], target, how)
         worst, least = found.judged(fitted(found))
-        if plan or (worst < 1 + (MIXED - 1) / 2 and least > 4 * FEWEST):
+        if plan or (worst < 1 + (MIXED - 1) / 2 and least > FEWEST):
             break
         how = ChainLengths(chains=how.chains, draws=how.draws, thin=2 * how.thin, burn=2 * how.burn)
     return found

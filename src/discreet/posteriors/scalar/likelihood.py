@@ -20,7 +20,7 @@ from discreet.posteriors.scalar.contour import (
     log_likelihood,
 )
 from discreet.posteriors.scalar.record_law import RecordLaw, record_law
-from discreet.posteriors.scalar.unclipped import unclipped
+from discreet.posteriors.scalar.unclipped import farther, unclipped
 from discreet.posteriors.scalar.weights import Weights
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ class Likelihood:
     noise: NoiseLaw
     size_prior: SizePrior | None = None  # flat on 0, 1, 2, … unless given
     clips: bool = False  # whether records beyond the bounds were clipped to them
+    farther: bool = False  # whether records that no bound clips end twice as far out, to see if that matters
 
     @classmethod
     def of(
@@ -137,7 +138,10 @@ class Likelihood:
     @cached_property
     def record(self) -> RecordLaw:
         law = record_law(self.model)
-        return law if self.clips else unclipped(law, self.model, self.noise.scale / law.unit)
+        if self.clips:
+            return law
+        law = unclipped(law, self.model, self.noise.scale / law.unit)
+        return farther(law) if self.farther else law
 
     def log(
         self, noisy: Floats, theta: Floats, log_prior: Floats | None = None, top: float = -np.inf

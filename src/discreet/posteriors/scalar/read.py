@@ -15,8 +15,8 @@ from discreet.posteriors.noise_law import beyond_bounds, matters
 from discreet.posteriors.posterior import Diagnostics, NoiseAware
 from discreet.posteriors.scalar.coordinate import line_of
 from discreet.posteriors.scalar.likelihood import Likelihood, SizePrior
-from discreet.posteriors.scalar.record_law import record_law
-from discreet.posteriors.scalar.unclipped import share_beyond
+from discreet.posteriors.scalar.record_law import Trial, record_law
+from discreet.posteriors.scalar.unclipped import share_at_ends, share_beyond
 from discreet.sampling.source import SYSTEM, Source
 
 if TYPE_CHECKING:
@@ -274,14 +274,15 @@ class GridPosterior(NoiseAware):
         return np.asarray(np.interp(line_of(self.prior).place(np.asarray(theta, dtype=np.float64)), x, below))
 
     def flat_interval(self, level: float) -> Floats:
-        return self._at(credible(level))[None]
+        return self.at(credible(level))[None]
 
     def flat_sample(self, size: int, source: Source | None = None) -> Floats:
         """Inverse of the distribution function at uniform doubles."""
         words = (source or SYSTEM).words(size) >> np.uint64(11)
-        return self._at((words.astype(np.float64) + 0.5) * 2.0**-53)[:, None]
+        return self.at((words.astype(np.float64) + 0.5) * 2.0**-53)[:, None]
 
-    def _at(self, probability: Floats) -> Floats:
+    def at(self, probability: Floats) -> Floats:
+        """Return θ below which the posterior has these probabilities."""
         x, _, _, below = self._dense
         return line_of(self.prior).theta(np.interp(probability, below, x))
 
@@ -328,4 +329,28 @@ def read(
         return found
     n = float(release.n if release.n is not None else max(0.0, prior.split(noisy)[1]))
     share = share_beyond(record_law(prior), float(found.flat_mean()[0]))
-    return replace(found, said=(beyond_bounds(share),)) if matters(share, n) else found
+    said = (beyond_bounds(share),) if matters(share, n) else ()
+    return replace(found, said=(*said, ENDED) if ended(likelihood, noisy, found) else said)
+
+
+ENDED = (
+    "records may lie farther out than their law was followed: do not rely on this posterior; declare the "
+    "column with clips=True and bounds that hold nearly all records, or give the family a law in closed form"
+)
+QUANTILES = np.concatenate([[1e-3], (np.arange(32) + 0.5) / 32, [1 - 1e-3]])
+RARE, MOVED = 1e-6, 0.05  # records at an end that decide nothing; nats by which a farther end may move θ
+
+
+def ended(likelihood: Likelihood, noisy: Floats, found: GridPosterior) -> bool:
+    """Whether the ends to which records were followed show in p(Ŝ | θ), where the posterior is.
+
+    Held to the same law with ends twice as far; not up to a constant, for beyond both ends all θ look alike.
+    """
+    if isinstance(likelihood.record, Trial):
+        return False
+    theta = found.at(QUANTILES)
+    most = likelihood.n if likelihood.n is not None else max(float(noisy.sum()), 1.0)
+    if not (share_at_ends(likelihood.record, theta) * most > RARE).any():
+        return False
+    near, far = (each.log(noisy[None], theta)[0] for each in (likelihood, replace(likelihood, farther=True)))
+    return bool(np.abs(near - far).max() > MOVED)

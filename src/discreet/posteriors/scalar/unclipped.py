@@ -13,7 +13,6 @@ from discreet.families.family import Family, Floats
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_mean import NormalMean
 from discreet.posteriors.scalar.record_law import (
-    MANY,
     Events,
     Failures,
     Levels,
@@ -24,6 +23,7 @@ from discreet.posteriors.scalar.record_law import (
 
 ROOM, MOST = 32, 2**20  # widths above the lower bound beyond which no record is expected, and at most
 LEVELS = 2**26  # as many levels are added up at most, or ROOM widths
+EACH = 2**13  # where each level costs a likelihood of its own, or ROOM widths up to half of that
 NATS = 64  # scales of the noise, within which a record is sought whatever the prior says
 REACH = 40.0  # deviations of a record, and of its mean under the prior, on either side
 
@@ -62,8 +62,10 @@ def _unclipped_trial(law: Trial, model: Family, scale: float) -> RecordLaw:
 
 @unclipped.register
 def _unclipped_levels(law: Levels, model: Family, scale: float) -> RecordLaw:
-    del model, scale
-    return replace(law, high=max(law.high, min(law.low + ROOM * law.width, int(MANY) // 16)))
+    """Reach as far as the noise hides records, as long as levels can be added up; `read` says where not."""
+    del model
+    wide, hidden = min(ROOM * law.width, EACH // 2), min(int(NATS * min(scale, EACH)), EACH)
+    return replace(law, high=max(law.high, law.low + max(wide, hidden)))
 
 
 @unclipped.register
@@ -73,6 +75,18 @@ def _unclipped_measurement(law: Measurement, model: NormalMean, scale: float) ->
     ends = float(model.location) - reach, float(model.location) + reach
     low, high = floor(ends[0] / law.grid), ceil(ends[1] / law.grid)
     return replace(law, low=min(low, law.low - law.width), high=max(high, law.high + law.width))
+
+
+def farther(law: RecordLaw) -> RecordLaw:
+    """Return the law with its ends twice as far away: it says the same wherever the ends do not matter."""
+    low = law.low - law.width if isinstance(law, Measurement) else law.low
+    return replace(law, low=low, high=law.high + law.width)
+
+
+def share_at_ends(law: RecordLaw, theta: Floats) -> Floats:
+    """P(q at an end that stands for all beyond it | θ)."""
+    low, high = law.ends(theta)
+    return np.asarray(np.exp(high) + (np.exp(low) if isinstance(law, Measurement) else 0.0))
 
 
 def share_beyond(law: RecordLaw, theta: float) -> float:
