@@ -120,6 +120,18 @@ class Client:
     def certificate(self, release: str) -> dict[str, Any]:
         return self._get(f"/v1/releases/{release}/certificate")
 
+    def report(self, release: str) -> str:
+        """Return the report for people: one HTML page."""
+        return self._sent("GET", f"/v1/releases/{release}/report").text
+
+    def synthetic(self, release: str, rows: int = 1000) -> str:
+        """Return rows that the posterior expects, as CSV; the same for one release."""
+        return self._sent("GET", f"/v1/releases/{release}/synthetic", params={"rows": rows}).text
+
+    def inference_data(self, release: str) -> bytes:
+        """Return prior and posterior draws as a netCDF file for ArviZ."""
+        return self._sent("GET", f"/v1/releases/{release}/inference-data").content
+
     # ── the wire ────────────────────────────────────────────────────────────────────────────────────
     def _get(self, path: str, **query: object) -> dict[str, Any]:
         found: dict[str, Any] = self._sent("GET", path, params=query).json()

@@ -188,7 +188,7 @@ def port():
     return free_port()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def launch():
     return launched
 

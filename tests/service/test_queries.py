@@ -52,6 +52,7 @@ def test_what_is_no_query_is_refused_before_any_charge(served, call, query):
     before = spent(served[1])
     refused = ask(call, "ada", "no-query", query=query, **ASKED)
     assert refused.status_code == 422, refused.text
+    assert "docs/query.md" in refused.json()["next"]
     assert spent(served[1]) == before
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import time
+import types
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,10 @@ import pytest
 
 from discreet.ledger import Ledger
 from discreet.release.release import Release
+from discreet.service.api.guards import Rates
+from discreet.service.api.problems import Refused
+from discreet.service.api.releases import started
+from discreet.service.compute.dummy import dummy_rows
 
 MINE = ("analyst:ada", "group:ward", "table:visits")
 
@@ -166,6 +171,8 @@ def test_above_a_price_a_second_person_approves(served, call, pay):
     assert asked.status_code == 202
     job = asked.json()["job"]
     assert job["status"] == "awaiting_approval"
+    progress = call("grace", "GET", f"/v1/jobs/{job['id']}").json()["progress"]
+    assert (progress["step"], progress["of"], progress["next"]) == (1, 3, None)
     waits = call("mary", "GET", "/v1/owner/approvals").json()["approvals"]
     assert job["id"] in {each["id"] for each in waits}
     said = {"decision": "approve", "reason": "as agreed"}
@@ -177,6 +184,8 @@ def test_above_a_price_a_second_person_approves(served, call, pay):
         found = call("grace", "GET", f"/v1/jobs/{job['id']}").json()
         if found["status"] not in {"queued", "running"}:
             break
+        assert found["progress"]["step"] in {2, 3}  # by the decision and the charge, which are public
+        assert found["progress"]["of"] == 3
         time.sleep(0.1)
     assert found["status"] == "done", found
     assert found["decided_by"] == "mary"
@@ -184,6 +193,34 @@ def test_above_a_price_a_second_person_approves(served, call, pay):
     assert again.status_code == 201
     assert again.json()["release"]["id"] == job["id"]
     assert spent(served[1], "table:visits")[0] - before[0] == Fraction(5, 4)
+
+
+def test_a_key_under_way_answers_no_other_question(served):
+    class Asking:
+        id, inquiry = "a" * 32, "one"
+
+    at = types.SimpleNamespace(tasks={"a" * 32: (types.SimpleNamespace(inquiry="another"), None)})
+    with pytest.raises(Refused, match="Another request"):
+        started(at, Asking)
+
+
+def test_a_budget_of_nobody_is_refused_with_who_there_is(call):
+    for kind, known in (("analyst", "ada"), ("group", "ward"), ("table", "visits")):
+        said = {"kind": kind, "owner": "adda", "epsilon": 1}
+        refused = call("grace", "POST", "/v1/owner/budgets", json=said)
+        assert refused.status_code == 422
+        assert known in refused.json()["detail"]
+
+
+def test_dummy_rows_have_both_values_of_a_binary_column():
+    for true, false in (("1", "0"), ("Yes", "No"), ("T", "F"), ("married", "not married"), (1, 0), (0, 1)):
+        declared = {"columns": {"x": {"kind": "binary", "true": true}}}
+        assert {row[0] for row in dummy_rows(declared, 40, 0)["rows"]} == {true, false}
+
+
+def test_workers_share_a_rate_limit():
+    parts = [Rates.shared(1e-9, 10, 2) for _ in range(2)]
+    assert sum(part.allows("ada") for part in parts for _ in range(20)) == 10
 
 
 def test_a_rejected_request_is_never_paid(served, call, pay):

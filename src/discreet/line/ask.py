@@ -8,6 +8,7 @@ from typing import Any, cast, final
 
 from discreet.line.charge import Book
 from discreet.mechanisms.mechanism import Option
+from discreet.mechanisms.registry import drawing
 from discreet.models.model import Model
 from discreet.posteriors.labels import Labels
 from discreet.posteriors.read import DrawnPosterior
@@ -19,8 +20,6 @@ from discreet.release.release import Release
 from discreet.sampling.source import Source
 from discreet.statistics.bounded_statistic import bind
 from discreet.tables.table import Table
-
-DRAWING = ("direct", "diffused", "concentrated", "one_posterior_sample", "one_network_sample")
 
 
 @final
@@ -55,13 +54,13 @@ def ask(
     """Answer q(θ_k), θ_k one fresh draw from the posterior, at the price of one draw [D14, Algorithm 1].
 
     The question is read before anything is charged: one that is refused costs nothing. `mechanism` is one
-    that releases draws: direct, diffused, concentrated, one_posterior_sample or one_network_sample.
+    that releases draws: direct, diffused, concentrated, tuned, one_posterior_sample or one_network_sample.
     """
     query = parse(question, vocabulary_of(table, model))
-    if mechanism not in DRAWING:
+    if mechanism not in drawing():
         raise ValueError(
             f"a question is answered at a posterior draw, and {mechanism!r} releases none: use "
-            f"{', '.join(DRAWING)}; noisy statistics are released by privatise and then asked freely"
+            f"{', '.join(drawing())}; noisy statistics are released by privatise and then asked freely"
         )
     release = privatise(
         table,

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet import __version__
 from discreet.line.choose import refuse_several, refuse_strangers, typed_name
-from discreet.mechanisms.for_unit import calibrated_for_unit, promise_for_unit
+from discreet.mechanisms.for_unit import calibrated_for_unit, for_target, promise_for_unit
 from discreet.mechanisms.mechanism import ModelMechanism, Option
 from discreet.privacy.guarantee import Guarantee
 from discreet.release.json import canonical, parameter_to_json
@@ -31,7 +31,7 @@ def calibrate(
     model, k = statistic.model, statistic.rows_per_unit
     if draws != 1:
         refuse_several(kind, model)
-    refuse_strangers(typed_name(kind, model), kind, options)
+    refuse_strangers(typed_name(kind, model), for_target(kind, target), options)
     given: dict[str, Any] = {"n": statistic.n, **options}
     return calibrated_for_unit(kind, model, target, rows_per_unit=k, draws=draws, **given)
 

@@ -27,6 +27,8 @@ class MechanismRow(NamedTuple):
     typed: str = ""  # what users type, where that is not its own name
     draw: OneDraw | None = None  # of a family's posterior, wherever a worst pair is proved
     relations: tuple[str, ...] = ()  # that have an audit case of their own
+    draws: bool = False  # it releases draws of θ, at which a question can be answered
+    under_distance: str = ""  # the row whose promise the same draw keeps under a metric
     no_posterior: str = ""  # why what it releases has none, in the words that users are shown
 
 
@@ -54,7 +56,7 @@ _ROWS = {
     "sample_and_aggregate": MechanismRow("sensitivity.sample_and_aggregate:SampleAndAggregate"),
     "posterior_draws": MechanismRow("posterior.draw:PosteriorDraws"),
     "laplace_location": MechanismRow("posterior.laplace_location:LaplaceLocation"),
-    "metric_sample": MechanismRow("posterior.metric_sample:MetricSample"),
+    "metric_sample": MechanismRow("posterior.metric_sample:MetricSample", draws=True),
     "statistical_query": MechanismRow("posterior.statistical_query:StatisticalQuery"),
     "laplace_query": MechanismRow("posterior.statistical_query:LaplaceQuery"),
     "gaussian_query": MechanismRow("posterior.statistical_query:GaussianQuery"),
@@ -72,17 +74,24 @@ _ROWS = {
         "statistics.noisy_statistics:NoisyStatistics", FAMILY, relations=("add_remove",)
     ),
     "direct": MechanismRow(
-        "posterior.direct:DirectPosterior", FAMILY, draw=OneDraw({}), relations=("add_remove",)
+        "posterior.direct:DirectPosterior", FAMILY, draw=OneDraw({}), relations=("add_remove",), draws=True
     ),
     "diffused": MechanismRow(
-        "posterior.diffused:DiffusedPosterior", FAMILY, draw=OneDraw({"r": 0.5}, record=0.5)
+        "posterior.diffused:DiffusedPosterior", FAMILY, draw=OneDraw({"r": 0.5}, record=0.5), draws=True
     ),
     "concentrated": MechanismRow(
-        "posterior.concentrated:ConcentratedPosterior", FAMILY, draw=OneDraw({"m": 0.5}, prior=2)
+        "posterior.concentrated:ConcentratedPosterior", FAMILY, draw=OneDraw({"m": 0.5}, prior=2), draws=True
     ),
-    "one_posterior_sample": MechanismRow("posterior.one_posterior_sample:OnePosteriorSample", FAMILY),
+    "one_posterior_sample": MechanismRow(
+        "posterior.one_posterior_sample:OnePosteriorSample",
+        FAMILY,
+        draws=True,
+        under_distance="metric_sample",
+    ),
     "noisy_counts": MechanismRow("statistics.noisy_counts:NoisyCounts", COUNTS, relations=("add_remove",)),
-    "one_network_sample": MechanismRow("posterior.network_sample:OneNetworkSample", COUNTS),
+    "one_network_sample": MechanismRow(
+        "posterior.network_sample:OneNetworkSample", COUNTS, draws=True, under_distance="metric_sample"
+    ),
     "grouped_statistics": MechanismRow(
         "statistics.grouped_statistics:GroupedStatistics",
         GROUPS,
@@ -95,14 +104,16 @@ _ROWS = {
     "polynomial_statistics": MechanismRow(
         "regression.polynomial_statistics:PolynomialStatistics", REGRESSION, relations=("substitute",)
     ),
-    "tuned_regression": MechanismRow("regression.draws:TunedRegression", REGRESSION, "tuned"),
-    "diffused_regression": MechanismRow("regression.draws:DiffusedRegression", REGRESSION, "diffused"),
-    "concentrated_regression": MechanismRow(
-        "regression.draws:ConcentratedRegression", REGRESSION, "concentrated"
+    "tuned_regression": MechanismRow("regression.draws:TunedRegression", REGRESSION, "tuned", draws=True),
+    "diffused_regression": MechanismRow(
+        "regression.draws:DiffusedRegression", REGRESSION, "diffused", draws=True
     ),
-    "direct_regression": MechanismRow("regression.draws:DirectRegression", REGRESSION, "direct"),
+    "concentrated_regression": MechanismRow(
+        "regression.draws:ConcentratedRegression", REGRESSION, "concentrated", draws=True
+    ),
+    "direct_regression": MechanismRow("regression.draws:DirectRegression", REGRESSION, "direct", draws=True),
     "one_regression_sample": MechanismRow(
-        "regression.one_sample:OneRegressionSample", REGRESSION, "one_posterior_sample"
+        "regression.one_sample:OneRegressionSample", REGRESSION, "one_posterior_sample", draws=True
     ),
 }
 _NAME = {row.home.partition(":")[2]: name for name, row in _ROWS.items()}
@@ -130,6 +141,17 @@ def no_posterior(name: str) -> str:
 def offered_to(kind: str) -> dict[str, str]:
     """Map the names users type to registry names, for models of a kind; the default first."""
     return {row.typed or name: name for name, row in _ROWS.items() if row.offered_to == kind}
+
+
+def drawing() -> tuple[str, ...]:
+    """List the mechanisms that release draws of θ, by the names that users type."""
+    typed = (row.typed or name for name, row in _ROWS.items() if row.draws and row.offered_to)
+    return tuple(dict.fromkeys(typed))
+
+
+def under_distance(name: str) -> str:
+    """Name the mechanism that makes the same draw with a promise under a metric; "" where there is none."""
+    return _ROWS[name].under_distance
 
 
 def single_draws() -> dict[str, OneDraw]:

@@ -61,6 +61,11 @@ class Relation:
         return Relation, (self.value, self.graph, self.about)
 
     @property
+    def is_distance(self) -> bool:
+        """Whether promises speak of a distance between any data sets, instead of neighbours."""
+        return self.value == "metric"
+
+    @property
     def known(self) -> bool:
         """Whether it is said which data sets are neighbours; False for a profile relation without a graph."""
         return self.value != "profile" or self.graph is not None
@@ -72,7 +77,7 @@ class Relation:
             return self.value.upper()
         if self.graph is None:
             return "PROFILE of an unknown graph"
-        if self.value == "metric":
+        if self.is_distance:
             return f"METRIC {self.about}" if self.about else f"METRIC {self.graph[:12]}"
         return f"PROFILE of graph {self.graph[:12]}" + (f" ({self.about})" if self.about else "")
 
@@ -88,7 +93,7 @@ class Relation:
 
     def to_json(self) -> str | dict[str, str]:
         """Write a word or a digest and its description; from_json gives an equal one back."""
-        key = "metric" if self.value == "metric" else "graph"
+        key = "metric" if self.is_distance else "graph"
         return self.value if self.graph is None else {key: self.graph, "about": self.about}
 
     @classmethod
@@ -124,7 +129,7 @@ def checked_relation(relation: Relation) -> Relation:
 
 def of_neighbours(relation: Relation) -> Relation:
     """Refuse a distance where a promise speaks of neighbours: of other pairs it would say nothing."""
-    if checked_relation(relation).value == "metric":
+    if checked_relation(relation).is_distance:
         raise MixedRelations(
             f"this promise speaks of neighbours, and {relation.name} is a distance between any data sets: "
             "promise MetricDP(ε, δ, metric), and use a mechanism that is proved for it (metric_sample)"
@@ -157,7 +162,7 @@ def _way_out(given: set[Relation]) -> str:
             "call .as_substitute() on each ADD_REMOVE one: a substitution is one removal and one "
             "addition, so its .group(2) holds under SUBSTITUTE"
         )
-    if any(relation.value == "metric" for relation in given):
+    if any(relation.is_distance for relation in given):
         return (
             "nothing about one distance follows for records or for another distance: use one metric for all "
             "of them, or keep a scope and an account for each"

@@ -227,7 +227,7 @@ def _protected(release: Certified) -> Json:
         meaning = (
             f"each observation may come from a neighbour's profile, {relation.name}; nothing else is hidden"
         )
-    elif relation.value == "metric":
+    elif relation.is_distance:
         meaning = (
             f"any two tables of as many rows, the less the farther they are apart in {relation.name}: at "
             "distance r the loss is r times that at distance 1, for which all numbers here are. The number "

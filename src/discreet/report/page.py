@@ -111,7 +111,7 @@ def _header(title: str, headline: str, said: Mapping[str, Any], release: Certifi
 
 def _whom(release: Certified) -> str:
     """Name what an attacker guesses."""
-    if release.relation.value == "metric":
+    if release.relation.is_distance:
         return "the table, or another at distance 1"
     return "you" if release.unit else "a row"
 

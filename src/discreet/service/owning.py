@@ -8,8 +8,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from discreet.service.state.registered import Registered, register
+from discreet.service.budgets import BudgetName
+from discreet.service.state.people import people
+from discreet.service.state.registered import Registered, all_tables, register
 from discreet.service.state.store import StateStore
+
+
+def refuse_nobody(state: StateStore, budget: BudgetName) -> None:
+    """Refuse a budget whose owner is not there: a name typed wrongly would hold nobody to anything."""
+    there = {
+        "analyst": {each.name for each in people(state)},
+        "group": {group for each in people(state) for group in each.groups},
+        "table": {each.name for each in all_tables(state)},
+    }[budget.kind]
+    if budget.owner not in there:
+        ways = {
+            "analyst": "enter them first: discreet service analyst",
+            "group": "a group begins with its first member: discreet service analyst NAME --group",
+            "table": "register it first: discreet service table",
+        }
+        known = f"there are {', '.join(sorted(there)[:20])}" if there else "there is none yet"
+        raise ValueError(
+            f"no {budget.kind} is called {budget.owner!r}; {known}; {ways[budget.kind]}, or Owner on the page"
+        )
 
 
 def described(said: Mapping[str, Any]) -> Registered:

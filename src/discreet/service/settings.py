@@ -13,13 +13,14 @@ from discreet.shown import address
 
 FILE, STATE, BUDGET = "service.toml", "state.db", "budget.db"
 FOLDER, DATABASE = "DISCREET_SERVICE", "DISCREET_DATABASE"  # variables of the environment
+WORKERS = "DISCREET_WORKERS"  # how many share a rate limit
 DEFAULT = """# Settings of `discreet serve`; what is left out has its default.
 # database = "postgresql://user@host/base"   # ledger and state; or in the variable DISCREET_DATABASE
 # wait = 0.5              # seconds after which an answer leaves, however early it was ready; then twice that
 # approve_above = 1.0     # ε above which a second person approves
 # timeout = 60            # seconds that a plan or a reading may take
 # longest = 3600          # seconds that a release may take
-# rate = 50               # requests a second of one person, in each worker process
+# rate = 50               # requests a second of one person, divided among the workers
 # burst = 200
 # body = 65536            # bytes of a request
 # processes = 1           # that compute, in each worker
@@ -62,10 +63,11 @@ class Settings:
     body: int = 65536
     processes: int = 1
     session_hours: float = 12
+    workers: int = 1  # of one `discreet serve`, which says how many it starts
     openid: OpenId | None = None
 
     def __post_init__(self) -> None:
-        for name in ("timeout", "longest", "rate", "burst", "body", "processes", "session_hours"):
+        for name in ("timeout", "longest", "rate", "burst", "body", "processes", "session_hours", "workers"):
             if not 0 < getattr(self, name) < 1e9:
                 raise ValueError(f"{name} must be above 0, got {getattr(self, name)!r}; see {FILE}")
         if not 0 <= self.wait <= 60:
@@ -103,7 +105,8 @@ def load(folder: str | Path, environment: Mapping[str, str] = os.environ) -> Set
     if "openid" in found:
         _refuse_strangers(found["openid"], OpenId, f"[openid] of {FILE}")
         found["openid"] = OpenId(**found["openid"])
-    return Settings(**{**found, **({"database": environment[DATABASE]} if environment.get(DATABASE) else {})})
+    said = {"database": environment.get(DATABASE), "workers": int(environment.get(WORKERS, 0))}
+    return Settings(**{**found, **{name: value for name, value in said.items() if value}})
 
 
 def _refuse_strangers(found: Mapping[str, Any], kind: type[Settings | OpenId], where: str) -> None:

@@ -10,8 +10,10 @@ from scipy import stats
 from scipy.special import gammainc
 
 import discreet as dc
+from discreet.mechanisms.for_unit import calibrated_for_unit
 from discreet.mechanisms.posterior.metric_sample import MetricSample, waits_drawn
 from discreet.privacy import AbsoluteDifference, Hamming, Steps, TotalDifference, Weighted
+from discreet.privacy.guarantee import MixedRelations
 from discreet.sampling.source import SeededSource
 
 WAITS = dc.GammaExponential(2, 1, upper=4, grid=Fraction(1, 4))
@@ -67,8 +69,10 @@ def test_calibration_takes_the_least_temperature():
     warm = MetricSample.calibrate(WAITS, n=5, target=dc.MetricDP(9, metric=ON_GRID), truncation=3)
     assert warm.temperature == 1
     assert warm.guarantee == dc.MetricDP(3, metric=ON_GRID)
-    shared = dc.OnePosteriorSample.calibrate(WAITS, n=5, target=target, truncation=3)
-    assert shared == found
+    shared = calibrated_for_unit(dc.OnePosteriorSample, WAITS, target, n=5, truncation=3)
+    assert shared == found  # as the registry says
+    with pytest.raises(MixedRelations):
+        dc.OnePosteriorSample.calibrate(dc.BetaBernoulli(1, 1), n=5, target=target, truncation=0.1)
 
 
 def test_constants_go_with_the_model_and_the_metric():

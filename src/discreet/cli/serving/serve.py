@@ -32,10 +32,10 @@ def serve(
       discreet serve kept --host 0.0.0.0 --port 8080 --workers 2
     """
     uvicorn = needed("uvicorn")
-    from discreet.service.settings import FOLDER, load  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.service.settings import FOLDER, WORKERS, load  # noqa: PLC0415 - loaded on use, not for --help
 
     settings = load(folder)
-    os.environ[FOLDER] = settings.folder
+    os.environ[FOLDER], os.environ[WORKERS] = settings.folder, str(workers)
     say(f"serving {settings.folder} at http://{host}:{port}, {workers} worker(s); Ctrl-C ends it")
     uvicorn.run(
         "discreet.service.api.app:from_environment",
@@ -48,6 +48,7 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=30,
         timeout_keep_alive=30,
+        timeout_worker_healthcheck=60,  # a worker that starts slowly on a busy machine is not killed for it
         limit_concurrency=1000,
         h11_max_incomplete_event_size=65536,
     )

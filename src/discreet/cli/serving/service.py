@@ -271,11 +271,13 @@ def budget(
       discreet service budget kept table visits --epsilon 1 --delta 1e-6
       discreet service budget kept group epidemiology --epsilon 2 --delta 1e-6
     """
+    from discreet.service import owning  # noqa: PLC0415
     from discreet.service.budgets import BudgetName  # noqa: PLC0415
     from discreet.service.compute.owned import add_budget, promised  # noqa: PLC0415
 
-    with opened(folder) as (settings, _):
+    with opened(folder) as (settings, state):
         name = BudgetName.checked(kind, owner, relation or "substitute")
+        owning.refuse_nobody(state, name)
         words = promised(epsilon, delta)
         add_budget(settings, name, words)
     if json:

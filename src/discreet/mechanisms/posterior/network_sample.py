@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Self, cast, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from flint import arb
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import rational
 from discreet.families.family import Floats, Integers, public_size, records, table_size
-from discreet.mechanisms.posterior.metric_sample import MetricSample
 from discreet.mechanisms.posterior.tempered_laws import Promise, TemperedSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.arithmetic.ball import Exact, PrecisionError, ball, ceiling, settle
@@ -72,8 +71,6 @@ class OneNetworkSample(TemperedSample):
         cls, model: BayesianNetwork, *, n: int | None = None, target: Guarantee, truncation: Exact
     ) -> Self:
         """Least temperature (40 significant bits, rounded up) whose certified guarantee meets the target."""
-        if target.relation.value == "metric":  # another promise of the same draw
-            return cast("Self", MetricSample.calibrate(model, n=n, target=target, truncation=truncation))
         cold = cls(model, n=n, truncation=truncation, temperature=1, relation=target.relation)
         return cold._warmed(target)
 

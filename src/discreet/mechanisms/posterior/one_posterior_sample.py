@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Self, cast, final
+from typing import Any, ClassVar, Self, final
 
 from numpy.typing import ArrayLike
 
 from discreet.families.exact_fields import rational
 from discreet.families.family import Family, public_size, table_size
 from discreet.mechanisms.posterior.draw import by_model, refuse_namesakes
-from discreet.mechanisms.posterior.metric_sample import MetricSample
 from discreet.mechanisms.posterior.tempered_laws import (
     Promise,
     SimplexPrior,
@@ -87,8 +86,6 @@ class OnePosteriorSample(TemperedSample):
         does the exponent, and θ in the likelihood-ratio order; so ε falls in T when the likelihood alone is
         tempered. For the other temperings the answer is verified all the same, but need not be the least.
         """
-        if target.relation.value == "metric":  # another promise of the same draw
-            return cast("Self", MetricSample.calibrate(model, n=n, target=target, truncation=truncation))
         cold = cls(model, n=n, truncation=truncation, temperature=1, temper=temper, relation=target.relation)
         return cold._warmed(target)
 

@@ -176,7 +176,7 @@ def parallel(*guarantees: Guarantee) -> Guarantee:
     which is a change in two parts: compose two ADD_REMOVE guarantees instead.
     """
     relation = same_relation(*guarantees)
-    if relation.value == "metric":
+    if relation.is_distance:
         raise NotProved(
             f"under {relation.name} nothing is proved of disjoint parts: a distance between tables need not "
             "be the sum of those between their parts; compose the guarantees, whose costs add up"

@@ -139,6 +139,11 @@ class Rates:
         self.rate, self.burst, self.most = rate, burst, most
         self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
+    @classmethod
+    def shared(cls, rate: float, burst: float, workers: int) -> Rates:
+        """Return one worker's equal part, so that all of them together allow no more than was said."""
+        return cls(rate / workers, max(1.0, burst / workers))
+
     def allows(self, name: str, cost: float = 1.0) -> bool:
         now = time.monotonic()
         left, at = self._held.pop(name, (self.burst, now))

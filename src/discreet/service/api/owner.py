@@ -106,6 +106,7 @@ async def budgets(who: Owner, at: Here) -> Response:
 async def add_budget(given: NewBudget, who: Owner, at: Here) -> Response:
     del who
     name = await allowed(BudgetName.checked, given.kind, given.owner, given.relation)
+    await allowed(owning.refuse_nobody, at.state, name)
     found = sent(await at.compute(owned.open_budget, name, str(given.epsilon), str(given.delta)), 201)
     at.forget()
     return found

@@ -200,6 +200,34 @@ async def _told(at: Worker, waiting: jobs.Waiting) -> Reply | Problem | Response
     return Response(said, 202, {"Location": poll}, "application/json")
 
 
+async def progress(at: Worker, job: jobs.Waiting, status: str) -> dict[str, Any] | None:
+    """Say how far a job is, by public facts: decisions, the charge, and when its end may be seen.
+
+    The charge is made before a row is read, and stands in the budgets for all to see; what comes after it is
+    one step, however long it takes, whose end is seen at a time of the schedule.
+    """
+    if status not in WORDS:
+        return None
+    if status != jobs.AWAITING:
+        trail = await asyncio.to_thread(at.trail().read_on)
+        status = PAID if job.id in trail.charges else status
+    approved = at.settings.approve_above is not None and (status == jobs.AWAITING or job.decided is not None)
+    steps = [*([jobs.AWAITING] if approved else []), jobs.QUEUED, PAID]
+    step = steps.index(jobs.QUEUED if status == jobs.RUNNING else status) + 1
+    begun = job.decided or job.created
+    looks = None if status == jobs.AWAITING else next_tick(begun, time.time(), at.settings.wait)
+    return {"step": step, "of": len(steps), "words": WORDS[status], "next": looks}
+
+
+PAID = "paid"
+WORDS = {
+    jobs.AWAITING: "waits for a second person",
+    jobs.QUEUED: "waits for a process that computes",
+    jobs.RUNNING: "waits for a process that computes, or is calibrated; nothing is charged yet",
+    PAID: "paid for; read and drawn, and shown at the next time of the schedule",
+}
+
+
 # ── jobs ────────────────────────────────────────────────────────────────────────────────────────────
 @routes.get("/jobs", summary="What you asked for that had to wait, newest first")
 async def waiting_jobs(who: Asking, at: Here) -> dict[str, Any]:
@@ -228,7 +256,7 @@ async def job(job: Id, who: Asking, at: Here) -> dict[str, Any]:
     said: dict[str, Any] = {
         "id": found.id,
         "status": status,
-        "progress": None,
+        "progress": await progress(at, found, status),
         "release": None,
         "problem": None,
     }

@@ -73,8 +73,8 @@ class Worker:
     till: Till = field(init=False)
 
     def __post_init__(self) -> None:
-        self.asking = Rates(self.settings.rate, self.settings.burst)
-        self.signing_in = Rates(0.2, 20)
+        self.asking = Rates.shared(self.settings.rate, self.settings.burst, self.settings.workers)
+        self.signing_in = Rates.shared(0.2, 20, self.settings.workers)
         self.till = Till(self.pool, self.settings.longest)
 
     @classmethod

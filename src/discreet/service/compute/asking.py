@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.catalogue import expect
 from discreet.families.family import Family
+from discreet.mechanisms.registry import drawing
 from discreet.planning.offers import Asked, ask_to_json, offers
 from discreet.posteriors.inference_data import PUBLIC_SEED
 from discreet.posteriors.labels import Labels
@@ -29,9 +30,6 @@ from discreet.service.compute.plans import to_json
 from discreet.service.compute.reading import losses, opened
 from discreet.service.compute.refusals import before_charge
 from discreet.statistics.bounded_statistic import BoundedStatistic, bounded
-
-# What these release is read as a posterior, and not drawn from one
-NO_DRAW = {"noisy_statistics", "noisy_counts", "objective_perturbation", "polynomial_statistics"}
 
 
 def answer(body: bytes, query: str) -> Reply | Problem:
@@ -75,7 +73,7 @@ def _reachable(inquiry: Inquiry, ready: BoundedStatistic) -> dict[str, Any]:
     only = None if inquiry.mechanism is None else [inquiry.mechanism]
     found = offers(ready.model, inquiry.table.n or 1, target(inquiry), asked, only)
     reasons = []
-    for offer in (each for each in found if each.ask["mechanism"] not in NO_DRAW):
+    for offer in (each for each in found if each.ask["mechanism"] in drawing()):
         try:
             offer.calibrate()
         except (Unreachable, NotProved, ValueError) as error:

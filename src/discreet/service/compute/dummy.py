@@ -23,8 +23,7 @@ def dummy_rows(schema: Mapping[str, Any], rows: int, seed: int) -> dict[str, Any
 
 def _column(kind: Kind, rows: int, rng: np.random.Generator) -> list[Any]:
     if isinstance(kind, Binary):
-        other = (not kind.true) if isinstance(kind.true, bool) else None
-        return [kind.true if yes else other for yes in rng.integers(2, size=rows)]
+        return [kind.true if yes else other_than(kind.true) for yes in rng.integers(2, size=rows)]
     if isinstance(kind, Categorical):
         return [kind.levels[i] for i in rng.integers(len(kind.levels), size=rows)]
     if isinstance(kind, Count):
@@ -34,6 +33,20 @@ def _column(kind: Kind, rows: int, rng: np.random.Generator) -> list[Any]:
         drawn: list[Any] = np.round(rng.uniform(kind.lower, kind.upper, size=rows), 6).tolist()
         return drawn
     raise TypeError(f"no dummy values are known for a {kind.kind} column")
+
+
+OPPOSITES = (("1", "0"), ("yes", "no"), ("true", "false"), ("y", "n"), ("t", "f"), ("on", "off"))
+
+
+def other_than(true: bool | float | str) -> bool | float | str:  # noqa: FBT001 - whatever a column holds
+    """Return a value that stands for false beside the one that stands for true: every other one does."""
+    if isinstance(true, bool):
+        return not true
+    if not isinstance(true, str):
+        return 0 if true != 0 else 1
+    pairs = dict([*OPPOSITES, *((false, yes) for yes, false in OPPOSITES)])
+    other = pairs.get(true.lower(), f"not {true}")
+    return other.upper() if true.isupper() else other.title() if true.istitle() else other
 
 
 @cache

@@ -13,6 +13,7 @@ from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.arithmetic.curves import downward
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import ApproxDP, PureDP
+from discreet.query.text import QueryError
 from discreet.release.receipt import LedgerError, LedgerUnavailableError
 from discreet.service.compute.orders import Problem, Reply
 from discreet.tables.table import TableError
@@ -22,6 +23,7 @@ AGAIN = (
 )
 LATER = Problem(503, "Unavailable", "the ledger did not answer, so nothing was released", AGAIN)
 LOST = Problem(503, "Interrupted", "the process that computed this is gone", AGAIN)
+GRAMMAR = "/v1/queries/names lists what may be named; docs/query.md has the grammar and its limits"
 MISSING_BUDGET = "ask the owner of the service for one: discreet service budget add"
 
 
@@ -31,6 +33,8 @@ def before_charge(work: Callable[[], Reply | Problem]) -> Reply | Problem:
         return work()
     except (LedgerError, TableError, Overspent) as error:
         return of_the_line(error)
+    except QueryError as error:
+        return Problem(422, "Cannot be asked", _words(error), GRAMMAR)
     except Exception as error:  # noqa: BLE001 - no private value has been read, and words are ours or none
         return Problem(
             422, "Cannot be asked", _words(error), "see /v1/models and /v1/tables for what can be asked"

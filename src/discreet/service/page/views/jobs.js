@@ -55,7 +55,8 @@ export async function follow(id, seen, signal) {
   }
 }
 
-const shareOf = (progress) => (typeof progress === "number" ? percent(progress) : progress?.words ?? String(progress));
+/** How far it is, by public facts only: which step of how many, and what that is. */
+const stepOf = ({ step, of, words }) => `Step ${step} of ${of}: ${words}.`;
 const idOf = (release) => (typeof release === "object" ? release.id : release);
 
 const asked = (now) => (now.table ? facts([["Table", called(now.table)], ["Columns", calledAll(now.columns ?? [])],
@@ -78,7 +79,7 @@ export async function job({ query, signal }) {
   const seen = (found) => {
     const now = joined(found);
     const words = SAID[now.status] ?? spaced(now.status);
-    state.textContent = now.progress ? `${words} ${shareOf(now.progress)}` : words;
+    state.textContent = now.progress ? `${words} ${stepOf(now.progress)}` : words;
     if (now.status !== last) say(words);
     last = now.status;
     place.replaceChildren(asked(now));
