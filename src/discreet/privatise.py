@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from discreet.line.after_charge import ChargeKept, one_release, release_once, released_by
 from discreet.line.calibrate import calibrate, charge_facts, promise_for_unit, release_facts
 from discreet.line.charge import Book, Interrupted, opened, pay
-from discreet.line.choose import mechanism_class, mechanism_names
+from discreet.line.choose import default_mechanism, mechanism_class
 from discreet.mechanisms.mechanism import Option
 from discreet.models.model import Model
 from discreet.privacy.arithmetic.ball import Exact
@@ -46,7 +46,7 @@ def privatise(
     and scope pays nothing and gives the same release, byte for byte. Without a mechanism: the model's first.
     """
     wanted = promise(target, epsilon, delta, relation)
-    kind = mechanism_class(mechanism or mechanism_names(model)[0], model)
+    kind = mechanism_class(mechanism or default_mechanism(model, wanted.relation), model)
     statistic = bounded(table, model, wanted.relation, reads=kind.reads)
     ready = calibrate(kind, statistic, wanted, draws=draws, **options)
     own = promise_for_unit(ready, statistic.rows_per_unit, wanted)

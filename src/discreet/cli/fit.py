@@ -139,6 +139,19 @@ def fit(
     Counts as answers are a generalized_linear with loss = { loss = "clipped_poisson", upper = 20 }.
 
     \b
+    Under a metric, what is promised depends on how far two tables are apart: metric:EPSILON[,DELTA],METRIC
+    with ε and δ per unit of distance. One posterior draw keeps it; docs/metric.md has the metrics.
+      hamming           records that differ: Bernoulli records, categories
+      absolute=GRID     Σ|x − y|, total=GRID |Σx − Σy|: waits, with the prior's grid
+      steps=WITHIN      one record moved by at most that much
+      weighted=A:2+B:1  columns that differ, 1 + its children each: Bayesian networks
+      discreet ledger init waits.db --budget metric:2,absolute=1/64
+      discreet fit waits.parquet --schema waits.toml --column wait --model gamma_exponential \\
+          --prior 'shape=2,rate=1,grid=0.015625' --mechanism one_posterior_sample --option truncation=4 \\
+          --target metric:1,absolute=1/64 --ledger waits.db --out waits
+    A job file has it as target = "metric:1,absolute=1/64".
+
+    \b
     Exit codes: 0 released, 1 refused (nothing read), 2 bad input, 3 the engine failed, 4 interrupted.
     """
     given = {

@@ -79,6 +79,7 @@ def init(
       discreet ledger init budget.db --budget approx:1,1e-6 --scope many --rule orders
       discreet ledger init postgresql://user@host/base --budget zcdp:0.1 --relation add_remove
       discreet ledger init local.db --budget pure:2 --graph roles.toml
+      discreet ledger init waits.db --budget metric:2,absolute=1/64
     """
     from discreet.ledger import Ledger  # noqa: PLC0415
 

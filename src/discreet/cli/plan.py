@@ -107,6 +107,7 @@ def plan(
       discreet plan --model beta_bernoulli --prior 'alpha=1,beta=1' --n 2000 --width 0.05
       discreet plan --model beta_bernoulli --prior 'alpha=1,beta=1' --target pure:0.1 --width 0.05
       discreet plan --target approx:1,1e-6 --split 3
+      discreet plan --model beta_bernoulli --prior 'alpha=1,beta=1' --n 2000 --target metric:0.5,hamming
       discreet plan --model bayesian_logistic_regression --n 5000 --target approx:1,1e-6 \\
         --prior 'target="ill", features=["age", "dose"], norm=1'
     """

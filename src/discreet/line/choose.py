@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from discreet.catalogue import row_of
 from discreet.mechanisms.mechanism import ModelMechanism
-from discreet.mechanisms.registry import model_mechanism
+from discreet.mechanisms.registry import model_mechanism, under_distance
+from discreet.privacy.guarantee import Relation
 
 FROM_THE_LINE = {"model", "n", "target", "rows_per_unit"}  # what calibrate is given by the walk, not by users
 
@@ -15,6 +16,13 @@ FROM_THE_LINE = {"model", "n", "target", "rows_per_unit"}  # what calibrate is g
 def mechanism_names(model: object) -> tuple[str, ...]:
     """Return the names users type for a model's mechanisms, default first."""
     return tuple(row_of(model).mechanisms)
+
+
+def default_mechanism(model: object, relation: Relation) -> str:
+    """Return the model's first mechanism; under a distance the first that is proved for one, if any is."""
+    known = row_of(model).mechanisms
+    proved = (name for name, home in known.items() if relation.is_distance and under_distance(home))
+    return next(proved, next(iter(known)))
 
 
 def mechanism_class(mechanism: str, model: object) -> type[ModelMechanism]:

@@ -11,9 +11,9 @@ from typing import Any, cast, final
 from discreet.catalogue import row_of
 from discreet.mechanisms.for_unit import calibrated_for_unit, promise_for_unit
 from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
-from discreet.mechanisms.registry import MECHANISMS
+from discreet.mechanisms.registry import MECHANISMS, under_distance
 from discreet.mechanisms.statistics.noisy_statistics import NOISES
-from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Unreachable
+from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, Unreachable
 from discreet.privacy.json import to_json
 
 FROM_THE_PLAN = {"model", "n", "target", "rows_per_unit", "draws", "mechanism"}  # not options of a mechanism
@@ -70,6 +70,13 @@ def offers(
 ) -> list[Offer]:
     """Every mechanism of the model, `only` these, or the one that the job names; each kind of noise apart."""
     rows = row_of(model).mechanisms
+    if target.relation.is_distance:  # few are proved for one, and the others could only refuse
+        rows = {name: home for name, home in rows.items() if under_distance(home)}
+        if not rows:
+            raise NotProved(
+                f"nothing of {type(model).__name__} is proved under a metric: ask for neighbours, or of a "
+                "Bernoulli, binomial, categorical or exponential family, or a Bayesian network"
+            )
     kinds = {name: cast("type[ModelMechanism]", MECHANISMS[home]) for name, home in rows.items()}
     _refuse_strangers(kinds, asked)
     if asked.rows_per_unit > 1 and target.relation.replaces:

@@ -8,12 +8,16 @@ from functools import singledispatch
 from typing import final
 
 import numpy as np
+from scipy.special import gammainc, gammaincinv
 
+from discreet.families.exact_fields import rational
 from discreet.families.family import Family, Floats, Integers
 from discreet.families.laws.beta import BetaLaw
 from discreet.families.laws.dirichlet import DirichletLaw
+from discreet.families.laws.gamma import GammaLaw
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.posterior.draw import PosteriorDraw
+from discreet.mechanisms.posterior.metric_sample import MetricSample, between_neighbours
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.posterior.tempered_laws import TruncatedPosterior
 from discreet.mechanisms.regression.adassp import AdaSSP
@@ -123,6 +127,22 @@ def _truncated_dirichlet_law(
         law = TruncatedPosterior(tuple(map(Fraction, entries[i].tolist())), mechanism.lower, draw)
         drawn[i] = law.sample(1, source)[0]
     return atoms(drawn)
+
+
+@predict_release.register(MetricSample)
+def _predict_release_metric_sample(
+    mechanism: MetricSample, cases: SimulatedCases, level: float
+) -> PredictedRelease:
+    """Predict the same draw as between neighbours; of waits one draw a node, Gamma on (0, M] inverted."""
+    if not isinstance(cases.model, GammaLaw):
+        return predict_release(between_neighbours(mechanism), cases, level)
+    weight = 1 / rational(mechanism.temperature, what="temperature")
+    shape, rate = updated(cases.model, cases.statistics, cases.n, weight).T
+    uniform = np.random.default_rng(cases.seed).random(len(shape))
+    most = gammainc(shape, rate * float(mechanism.truncation))
+    drawn = np.minimum(gammaincinv(shape, uniform * most) / rate, float(mechanism.truncation))
+    infinite = np.full(len(cases.weights), np.inf)
+    return PredictedRelease(atoms(drawn[:, None]), None, infinite, cases.theta, cases.weights, cases.exact)
 
 
 @predict_release.register(NoisyStatistics)

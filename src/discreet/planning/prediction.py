@@ -21,6 +21,7 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.records import ScalarFamily
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.posterior.draw import PosteriorDraw
+from discreet.mechanisms.posterior.metric_sample import MetricSample
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.statistics.noisy_statistic import NoisyStatistic
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
@@ -416,6 +417,7 @@ def _limit_posterior_draw(mechanism: PosteriorDraw) -> float:
 
 
 @limit.register(OnePosteriorSample)
-def _limit_one_posterior_sample(mechanism: OnePosteriorSample) -> float:
+@limit.register(MetricSample)
+def _limit_one_posterior_sample(mechanism: OnePosteriorSample | MetricSample) -> float:
     """1 + T, for a parameter inside the truncation [F16 Thm 5]."""
     return 1 + float(mechanism.temperature)

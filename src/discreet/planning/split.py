@@ -17,6 +17,7 @@ from discreet.privacy.arithmetic.ball import Exact, round_down
 from discreet.privacy.arithmetic.curves import Points, downward
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, Unreachable
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
+from discreet.privacy.under_metric.promise import MetricDP
 
 Weights = Mapping[str, "Exact"] | Sequence["Exact"]
 
@@ -79,8 +80,14 @@ def part(budget: Guarantee, share: Fraction) -> Guarantee:
     del share
     raise NotProved(
         f"a {type(budget).__name__} budget has no filter to split by; use PureDP, ApproxDP, ZeroCDP, "
-        "GaussianDP or RenyiDP.points"
+        "GaussianDP, MetricDP or RenyiDP.points"
     )
+
+
+@part.register(MetricDP)
+def _part_metric_dp(budget: MetricDP, share: Fraction) -> Guarantee:
+    loss, slack = Fraction(budget.loss) * share, Fraction(budget.slack) * share
+    return MetricDP(loss, slack, relation=budget.relation)
 
 
 @part.register(PureDP)

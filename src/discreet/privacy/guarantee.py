@@ -132,7 +132,8 @@ def of_neighbours(relation: Relation) -> Relation:
     if checked_relation(relation).is_distance:
         raise MixedRelations(
             f"this promise speaks of neighbours, and {relation.name} is a distance between any data sets: "
-            "promise MetricDP(ε, δ, metric), and use a mechanism that is proved for it (metric_sample)"
+            "promise MetricDP(ε, δ, metric), and use a mechanism that is proved for it (one_posterior_sample "
+            "or one_network_sample)"
         )
     return relation
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -16,6 +17,7 @@ from discreet.mechanisms.registry import offered_to
 
 if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee, Relation
+    from discreet.privacy.under_metric.distances import Metric
 
 
 KINDS_OF_MODEL = (FAMILY, COUNTS, REGRESSION, GROUPS)
@@ -26,7 +28,9 @@ KINDS = {
     "zcdp": "zcdp:RHO",
     "gdp": "gdp:MU",
     "renyi": "renyi:ORDER,EPSILON",
+    "metric": "metric:EPSILON[,DELTA],METRIC",
 }
+METRICS = "hamming, absolute[=GRID], total[=GRID], normal, steps=WITHIN, weighted=COLUMN:WEIGHT+COLUMN:WEIGHT"
 
 
 def mechanisms(*kinds: str) -> tuple[str, ...]:
@@ -75,6 +79,8 @@ def promise(words: str, neighbours: str | Relation = "substitute") -> Guarantee:
     from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP  # noqa: PLC0415
 
     kind, _, rest = words.partition(":")
+    if kind == "metric":
+        return _under_metric(rest, words, neighbours)
     build: dict[str, tuple[int, Callable[..., Guarantee]]] = {
         "pure": (1, PureDP),
         "approx": (2, ApproxDP),
@@ -90,11 +96,69 @@ def promise(words: str, neighbours: str | Relation = "substitute") -> Guarantee:
     return make(*(number(part, words) for part in parts), relation=near)
 
 
+def _under_metric(rest: str, words: str, neighbours: str | Relation) -> Guarantee:
+    """Read ε, δ if there is one, and the metric: a promise per unit of its distance."""
+    from discreet.privacy.under_metric.promise import MetricDP  # noqa: PLC0415
+
+    *numbers, said = rest.split(",")
+    if not 1 <= len(numbers) <= 2:
+        raise ValueError(f"a promise under a metric is written {KINDS['metric']}; got {words!r}")
+    if neighbours not in {"substitute", None}:
+        raise ValueError(
+            "a metric says itself which tables are near each other: leave --relation out; the number of "
+            "records is public"
+        )
+    loss, slack = (*(number(part, words) for part in numbers), Fraction(0))[:2]
+    return MetricDP(loss, slack, metric(said.strip(), words))
+
+
+def metric(said: str, words: str) -> Metric:
+    """Read the name of a metric, and the number or weights that it takes."""
+    from discreet.privacy.under_metric import distances as d  # noqa: PLC0415
+
+    name, _, value = said.partition("=")
+    plain: dict[str, Callable[[], Metric]] = {"hamming": d.Hamming, "normal": d.NormalDifference}
+    on_grid: dict[str, Callable[..., Metric]] = {"absolute": d.AbsoluteDifference, "total": d.TotalDifference}
+    if name in plain and not value:
+        return plain[name]()
+    if name in on_grid:
+        return on_grid[name](number(value, words)) if value else on_grid[name]()
+    if name == "steps" and value:
+        return d.Steps(number(value, words))
+    if name == "weighted" and value:
+        parts = [part.rpartition(":") for part in value.split("+")]
+        return d.Weighted({column.strip(): number(weight, words) for column, _, weight in parts})
+    raise ValueError(f"a metric is one of {METRICS}; got {said!r} in {words!r}")
+
+
+def _metric_words(relation: Relation) -> str:
+    """Write a metric as `metric` reads it, where its digest confirms the words; else its description."""
+    from discreet.privacy.under_metric import distances as d  # noqa: PLC0415
+
+    known: dict[str, Metric] = {"hamming": d.Hamming(), "normal": d.NormalDifference()}
+    known |= {"absolute": d.AbsoluteDifference(), "total": d.TotalDifference()}
+    if grid := re.search(
+        r"multiples of ([\d.e+-]+)$", relation.about
+    ):  # six digits: the digest confirms them
+        for near in (Fraction(grid[1]), Fraction(grid[1]).limit_denominator(2**16)):
+            known[f"absolute={near}"], known[f"total={near}"] = (
+                d.AbsoluteDifference(near),
+                d.TotalDifference(near),
+            )
+    if (within := d.Steps.of(relation)) is not None:
+        return f"steps={within}"
+    return next((name for name, each in known.items() if each.relation == relation), relation.about)
+
+
 def typed(given: Guarantee) -> str:
     """Write a promise as `promise` reads it: exactly where that is short, else rounded down."""
     from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, ZeroCDP  # noqa: PLC0415
+    from discreet.privacy.under_metric.promise import MetricDP  # noqa: PLC0415
     from discreet.privacy.words import DOWN, in_words, ratio  # noqa: PLC0415
 
+    if isinstance(given, MetricDP):
+        slack = f",{ratio(given.slack)}" if given.slack else ""
+        return f"metric:{ratio(given.loss)}{slack},{_metric_words(given.relation)}"
     if isinstance(given, PureDP):
         return f"pure:{ratio(given.loss)}"
     if isinstance(given, ApproxDP):

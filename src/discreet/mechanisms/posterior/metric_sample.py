@@ -17,6 +17,8 @@ from discreet.families.exact_fields import rational
 from discreet.families.family import public_size, records
 from discreet.families.gamma_exponential import GammaExponential
 from discreet.mechanisms.mechanism import ModelMechanism
+from discreet.mechanisms.posterior.network_sample import OneNetworkSample
+from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Guarantee, NotProved, Relation, Unreachable
@@ -155,16 +157,19 @@ def _of_network(model: BayesianNetwork, bound: Fraction, asked: Relation) -> tup
 @singledispatch
 def drawn(model: object, sample: MetricSample, value: ArrayLike, source: Source) -> Any:  # noqa: ANN401
     """Draw from a family on the simplex."""
-    from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample  # noqa: PLC0415 - it hands on to this
+    del model
+    return between_neighbours(sample).release(value, source)
 
-    known = {"n": sample.n, "truncation": sample.truncation, "temperature": sample.temperature}
-    return OnePosteriorSample(model, **known).release(value, source)  # type: ignore[arg-type]
+
+def between_neighbours(sample: MetricSample) -> OnePosteriorSample:
+    """Return the mechanism that makes the same draw on the simplex and promises it to neighbours."""
+    return OnePosteriorSample(
+        sample.model, n=sample.n, truncation=sample.truncation, temperature=sample.temperature
+    )
 
 
 @drawn.register
 def _drawn_network(model: BayesianNetwork, sample: MetricSample, value: ArrayLike, source: Source) -> Any:  # noqa: ANN401
-    from discreet.mechanisms.posterior.network_sample import OneNetworkSample  # noqa: PLC0415 - it hands on to this
-
     known = {"n": sample.n, "truncation": sample.truncation, "temperature": sample.temperature}
     return OneNetworkSample(model, **known).release(value, source)  # type: ignore[arg-type]
 

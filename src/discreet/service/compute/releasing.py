@@ -23,7 +23,7 @@ from discreet.ledger.together import Charge
 from discreet.line.after_charge import ChargeKept, Form, drawn_for, one_release, release_once, released_by
 from discreet.line.calibrate import calibrate, charge_facts, promise_for_unit, release_facts
 from discreet.line.charge import pay
-from discreet.line.choose import mechanism_class, mechanism_names
+from discreet.line.choose import default_mechanism, mechanism_class
 from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.privacy.accounting.filters import Overspent
 from discreet.privacy.guarantee import Guarantee
@@ -60,7 +60,7 @@ def prepared(at: Desk, question: Inquiry) -> Ready:
 def _prepared(at: Desk, question: Inquiry) -> Ready:
     wanted = target(question)
     table, model = chosen(question, at.table(question.table))
-    kind = mechanism_class(question.mechanism or mechanism_names(model)[0], model)
+    kind = mechanism_class(question.mechanism or default_mechanism(model, wanted.relation), model)
     statistic = at.statistic(question, model, table, kind.reads)
     ready = calibrate(kind, statistic, wanted, **exactly(question.options))
     own = promise_for_unit(ready, statistic.rows_per_unit, wanted)
