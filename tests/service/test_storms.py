@@ -48,7 +48,7 @@ def asked(epsilon):
 def patient(client, token, key, epsilon, path="/v1/releases"):
     """Ask until there is an answer or a refusal, as a client does that may be cut off at any time."""
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": key}
-    ends = time.monotonic() + 240
+    ends = time.monotonic() + 600
     while time.monotonic() < ends:
         with contextlib.suppress(httpx.TransportError):
             found = client.post(path, json=asked(epsilon), headers=headers)
@@ -56,7 +56,7 @@ def patient(client, token, key, epsilon, path="/v1/releases"):
                 return found
             assert found.status_code in {202, 503}, found.text
         time.sleep(0.05)
-    raise AssertionError("no answer in four minutes")
+    raise AssertionError("no answer in ten minutes")
 
 
 def sums(granted):
@@ -141,9 +141,9 @@ def victims(server, *, computing):
 
 def until_answered(answers):
     """Wait for one more answer, so that each kill hits a service that works, however busy the machine."""
-    before, ends = len(answers), time.monotonic() + 120
+    before, ends = len(answers), time.monotonic() + 300
     while len(answers) == before:
-        assert time.monotonic() < ends, "no answer in two minutes"
+        assert time.monotonic() < ends, "no answer in five minutes"
         time.sleep(0.02)
 
 
@@ -155,7 +155,8 @@ def test_killed_workers_release_nothing_unpaid_and_retries_get_the_same_bytes(
     if database and not FULL:
         pytest.skip("asked for by DISCREET_SERVICE_FULL=1")
     budgets = (("table", "visits", "900"), ("analyst", "ada", "900"))
-    settings, tokens = fill(tmp_path / "service", SETTINGS, budgets=budgets, database=database)
+    said = SETTINGS.replace("0.05", "0.0") if database else SETTINGS  # so that on SQLite many become jobs
+    settings, tokens = fill(tmp_path / "service", said, budgets=budgets, database=database)
     over, answers = threading.Event(), {}
 
     def client(number):

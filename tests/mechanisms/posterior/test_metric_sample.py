@@ -81,13 +81,39 @@ def test_constants_go_with_the_model_and_the_metric():
         return sample.guarantee.epsilon(0)
 
     both = 2 * math.log(9)
-    assert epsilon(dc.BetaBernoulli(1, 1), Hamming()) == pytest.approx(both)
-    assert epsilon(dc.BetaBernoulli(1, 1), AbsoluteDifference(1)) == pytest.approx(both)
+    assert epsilon(dc.BetaBernoulli(1, 1), Hamming()) < 0.9 * both  # at n = 4 one record does less
+    assert epsilon(dc.BetaBernoulli(1, 1, grid=Fraction(1, 4)), AbsoluteDifference(Fraction(1, 4))) == (
+        pytest.approx(both)
+    )
     assert epsilon(dc.BetaBinomial(1, 1, trials=5), TotalDifference(1)) == pytest.approx(both)
-    assert epsilon(dc.DirichletCategorical([1, 1, 1]), Hamming()) == pytest.approx(2 * math.log(8))
+    assert epsilon(dc.DirichletCategorical([1, 1, 1]), Hamming()) <= 2 * math.log(8)
     assert epsilon(WAITS, Steps(0.5), truncation=3) == 1.5
     network = dc.BayesianNetwork({"b": ["a"]}).bind({"a": 2, "b": 3})
     assert epsilon(network, Weighted.of_network(network.parents)) == pytest.approx(both)
+
+
+@pytest.mark.parametrize("metric", [Hamming(), TotalDifference(1), AbsoluteDifference(1)])
+def test_one_record_of_few_costs_its_exact_worst_case(metric):
+    """All pairs of sums, in doubles: none above the claim at its distance, and one that reaches it."""
+    for n, a, b, low, heat in ((1, 1, 1, 0.1, 1), (4, 1, 1, 0.1, 1), (4, 0.5, 3, 0.02, 2), (9, 2, 5, 0.2, 3)):
+        model = dc.BetaBernoulli(a, b)
+        sample = MetricSample(model=model, n=n, truncation=low, temperature=heat, relation=metric.relation)
+        claim = sample.guarantee.epsilon(0)
+        laws = [stats.beta(a + k / heat, b + (n - k) / heat) for k in range(n + 1)]
+        logs = [law.logpdf([low, 1 - low]) - np.log(law.cdf(1 - low) - law.cdf(low)) for law in laws]
+        rates = [
+            np.abs(logs[i] - logs[j]).max() / abs(i - j) for i in range(n + 1) for j in range(n + 1) if i != j
+        ]
+        assert max(rates) <= claim * (1 + 1e-9)
+        assert max(rates) == pytest.approx(claim, rel=1e-9)
+        assert claim < float(sample.lipschitz.spread) / heat
+
+
+def test_calibration_uses_what_one_record_does():
+    target = dc.MetricDP(1, metric=Hamming())
+    found = MetricSample.calibrate(dc.BetaBernoulli(1, 1), n=4, target=target, truncation=0.1)
+    assert found.guarantee <= target
+    assert found.temperature < Fraction(found.lipschitz.spread) * Fraction(9, 10)  # T = W would be needed
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,9 @@ def test_a_metric_is_its_formula_and_nothing_else():
     mine = DeclaredMetric("mine", lambda *_: 0.0)
     assert mine.relation == DeclaredMetric("mine", lambda *_: 1.0).relation  # the code is not read
     assert mine.relation != DeclaredMetric("mine", lambda *_: 0.0, "other words").relation
+    scaled = [DeclaredMetric("mine", lambda *_: 0.0, parameters={"scale": scale}) for scale in (1, 2, 2)]
+    assert scaled[0].relation != scaled[1].relation == scaled[2].relation != mine.relation
+    assert "scale = 2" in scaled[1].words
     turned = Weighted({"b": Fraction(1, 3), "a": 2})
     assert (turned, turned.relation, hash(turned)) == (BUILT_IN[5], BUILT_IN[5].relation, hash(BUILT_IN[5]))
     assert len({m.relation for m in BUILT_IN}) == len(BUILT_IN)

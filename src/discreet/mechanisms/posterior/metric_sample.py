@@ -21,6 +21,7 @@ from discreet.mechanisms.posterior.network_sample import OneNetworkSample
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.models.bayes_net import BayesianNetwork
 from discreet.privacy.arithmetic.ball import Exact
+from discreet.privacy.bounded_loss import PureDP
 from discreet.privacy.guarantee import Guarantee, NotProved, Relation, Unreachable
 from discreet.privacy.under_metric import lipschitz
 from discreet.privacy.under_metric.distances import (
@@ -69,6 +70,9 @@ class MetricSample(ModelMechanism):
             )
         cold = cls(model=model, n=n, truncation=truncation, relation=target.relation)
         heat = max(Fraction(1), Fraction(cold.lipschitz.spread) / Fraction(target.loss))
+        if by_records(cold):  # what one record can do at this n is less
+            near = OnePosteriorSample.calibrate(model, n=n, target=PureDP(target.loss), truncation=truncation)
+            heat = min(heat, rational(near.temperature, what="temperature"))
         ready = cls(model=model, n=n, truncation=truncation, temperature=heat, relation=target.relation)
         if not ready.guarantee <= target:
             raise Unreachable(f"no temperature is proved to meet {target}")
@@ -87,10 +91,16 @@ class MetricSample(ModelMechanism):
             )
         return found[self.relation]
 
-    @property
+    @cached_property
     def guarantee(self) -> MetricDP:
-        """W/T per unit of distance, exactly: W is rounded up already."""
+        """W/T per unit of distance, W rounded up; less where one record of n is known to do less.
+
+        Where any pair at distance r is joined by r replacements of one record, so are the log ratios: the
+        exact worst case of one replacement among n bounds each of them [theory §12].
+        """
         loss = Fraction(self.lipschitz.spread) / rational(self.temperature, what="temperature")
+        if by_records(self):
+            loss = min(loss, Fraction(between_neighbours(self).pure.loss))
         return MetricDP(loss, relation=self.relation)
 
     @property
@@ -151,6 +161,19 @@ def _of_waits(model: GammaExponential, bound: Fraction, asked: Relation) -> tupl
 def _of_network(model: BayesianNetwork, bound: Fraction, asked: Relation) -> tuple[Lipschitz, ...]:
     del asked
     return (lipschitz.network(bound, model.size_of, model.parents),)
+
+
+def by_records(sample: MetricSample) -> bool:
+    """Whether every pair at distance r is joined by r replacements of one record each.
+
+    Under Hamming by definition. Of records that are 0 or 1 also under differences: the draw reads their sum
+    alone, and two sums that differ by r are r replacements apart.
+    """
+    model = sample.model
+    if sample.relation == Hamming().relation:
+        return isinstance(model, BetaBernoulli | DirichletCategorical)
+    whole = [metric.relation for metric in on_numbers(Fraction(1))]
+    return isinstance(model, BetaBernoulli) and model.grid == 1 and sample.relation in whole
 
 
 # ── Draws: the posterior samplers that are exact already, on the same bounded set.

@@ -250,25 +250,40 @@ class Steps(Metric):
 @final
 @dataclass(frozen=True)
 class DeclaredMetric(Metric):
-    """A distance of the user's own. Its identity is its name and what is said of it: the code is not read."""
+    """A distance of the user's own. Its identity is what can be told: name, words and parameters.
+
+    No program can tell whether two functions are the same distance, so that the code is no part of it.
+    Whoever declares answers for it, and names every number that the distance depends on in `parameters`; two
+    that differ there never mix.
+    """
 
     kind: ClassVar[str] = "declared"
 
     name: str
     distance: Callable[[Records, Records], float] = field(compare=False, repr=False)
     about: str = ""
+    parameters: Mapping[str, Exact | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        held = {key: v if isinstance(v, str) else exact(key, v) for key, v in self.parameters.items()}
+        object.__setattr__(self, "parameters", held)
         if not self.name or not (self.name + self.about).isprintable() or len(self.name + self.about) > 150:
             raise ValueError("a declared distance needs a name, and name and words of at most 150 characters")
 
     @property
     def words(self) -> str:
-        return f"{self.name}, as declared" + (f": {self.about}" if self.about else "")
+        told = ", ".join(f"{key} = {value}" for key, value in sorted(self.parameters.items()))
+        shown = told if len(told) < 80 else f"{len(self.parameters)} parameters"
+        words = f"{self.name}, as declared" + (f": {self.about}" if self.about else "")
+        return words + (f" ({shown})" if told else "")
 
     @property
     def said(self) -> Mapping[str, object]:
-        return {"name": self.name, "about": self.about}
+        told = {key: str(value) for key, value in self.parameters.items()}
+        return {"name": self.name, "about": self.about, **({"parameters": told} if told else {})}
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.about, frozenset(self.parameters.items())))
 
     def between(self, x: ArrayLike, y: ArrayLike) -> float:
         found = float(self.distance(*pair(x, y)))
