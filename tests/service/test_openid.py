@@ -2,7 +2,12 @@
 
 import base64
 import hashlib
+import json
+import shutil
+import subprocess
+import sys
 import time
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -147,6 +152,22 @@ def test_a_provider_that_is_another_issuer_is_not_believed(at, lies):
     with httpx.Client(timeout=60) as browser:
         assert browser.get(f"{at}/v1/session/openid").status_code == 503
     lies.clear()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium here")
+def test_a_browser_signs_in_on_the_page(at, lies):
+    """The whole walk in Chromium: page, provider, callback, page; the cookie is out of reach of scripts."""
+    lies.clear()
+    script = Path(__file__).parent / "browser" / "by_openid.py"
+    done = subprocess.run([sys.executable, script, at], capture_output=True, text=True, check=True)  # noqa: S603
+    found = json.loads(done.stdout)
+    assert "ada@example.org" in found["top"]
+    assert any(url.endswith("/authorization") for url in found["seen"])
+    assert not [words for words in found["said"] if "Policy" in words or "Uncaught" in words]
+    (session,) = [cookie for cookie in found["cookies"] if cookie["name"] == "discreet_session"]
+    assert session["httpOnly"]
+    assert session["sameSite"] in {"Lax", "Strict"}
 
 
 def test_without_settings_there_is_no_such_sign_in(call):
