@@ -53,6 +53,9 @@ PROFILE_FACTOR = {
     "noisy_counts/discrete_gaussian": 2.1,
     "noisy_blocks/gaussian": EXACT,
     "noisy_blocks/class_moments": EXACT,
+    "noisy_blocks/lloyd": EXACT,
+    "noisy_blocks/matched_centres": EXACT,
+    "noisy_blocks/second_moments": EXACT,
     "noisy_blocks/class_moments_swapped": 3.1,  # a swap within a class leaves the counts alone
     "gaussian_query": 2.0,
     "grouped_statistics/gaussian": EXACT,

@@ -27,6 +27,9 @@ TWO = {"classes": [0, 1]}
 LEARNERS = {
     "GaussianNB": {**NUMBERS, **TWO},
     "CategoricalNB": {"categories": 4, **TWO},
+    "KMeans": {**NUMBERS},
+    "PCA": {**NUMBERS},
+    "StandardScaler": {**NUMBERS},
 }
 SEED = 11
 
@@ -55,6 +58,9 @@ CANNOT = {
 }
 COMPARED = "values are compared with declared levels, whatever their type, and nothing is converted"
 OWN = {
+    "KMeans": {
+        "check_clustering": "there are no labels_: without noise they would be facts about single rows"
+    },
     "CategoricalNB": {
         "check_estimator_sparse_tag": COMPARED,
         "check_estimator_sparse_array": COMPARED,
@@ -141,7 +147,7 @@ def test_summary_certificate_and_page(name, tmp_path):
 @every
 def test_what_is_missing_is_said_before_anything_is_read(name):
     x, y = made()
-    for wanted in LEARNERS[name]:
+    for wanted in {"bounds", "classes", "categories"} & set(LEARNERS[name]):
         with pytest.raises(ValueError, match=r"(?s)public knowledge"):
             built(name, **{wanted: None}).fit(x, y)
     with pytest.raises(ValueError, match="say what to promise"):
@@ -188,3 +194,60 @@ def test_sample_weights_are_refused_with_a_reason(name):
     x, y = made()
     with pytest.raises(TypeError, match=r"sample_weight is refused"):
         built(name).fit(x, y, sample_weight=np.ones(len(x)))
+
+
+# ── close to what scikit-learn finds, where noise is small ───────────────────────────────────────────────
+def test_components_and_moments_are_scikit_learns_at_large_epsilon():
+    """At ε = 10⁶ the noise is below 10⁻³ of every number; the grid is 1/4096 of the bounds."""
+    from sklearn import decomposition, preprocessing
+
+    rng = np.random.default_rng(1)
+    x = (
+        rng.standard_normal((3000, 3))
+        @ np.diag([0.9, 0.5, 0.2])
+        @ np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    )
+    x = np.clip(x, -3, 3)
+    given = {"epsilon": 10**6, "delta": DELTA, "bounds": (-3, 3), "random_state": 0}
+    ours, exact = learn.PCA(n_components=2, **given).fit(x), decomposition.PCA(2).fit(x)
+    assert np.abs(np.sum(ours.components_ * exact.components_, axis=1)) == pytest.approx([1, 1], abs=1e-3)
+    assert ours.explained_variance_ == pytest.approx(exact.explained_variance_, rel=0.01)
+    assert (
+        np.abs(ours.inverse_transform(ours.transform(x)) - exact.inverse_transform(exact.transform(x))).max()
+        < 0.05
+    )
+    scaled, known = learn.StandardScaler(**given).fit(x), preprocessing.StandardScaler().fit(x)
+    assert scaled.mean_ == pytest.approx(known.mean_, abs=0.01)
+    assert scaled.scale_ == pytest.approx(known.scale_, rel=0.02)
+    assert scaled.inverse_transform(scaled.transform(x)) == pytest.approx(x)
+
+
+def test_two_ways_to_the_same_two_clusters():
+    rng = np.random.default_rng(2)
+    x = np.concatenate([rng.normal(-1.5, 0.3, (1500, 2)), rng.normal(1.5, 0.3, (1500, 2))])
+    given = {"n_clusters": 2, "epsilon": 5, "delta": DELTA, "bounds": (-3, 3), "random_state": 0}
+    for more in ({}, {"method": "sample_and_aggregate"}, {"delta": None}):
+        found = learn.KMeans(**{**given, **more}).fit(x)
+        assert np.sort(found.cluster_centers_, axis=0) == pytest.approx(
+            np.array([[-1.5] * 2, [1.5] * 2]), abs=0.3
+        )
+        assert not hasattr(found, "labels_")
+        assert not hasattr(found, "inertia_")
+    assert found.counts_ == pytest.approx([1500, 1500], abs=150)
+    assert found.fit_predict(x).shape == (3000,)
+    with pytest.raises(ValueError, match=r"parts is missing.*public"):
+        learn.KMeans(**given, method="sample_and_aggregate", relation="add_remove").fit(x)
+
+
+def test_naive_bayes_beside_scikit_learns():
+    """Accuracy within 0.02 at ε = 10 on two normal clouds of 3000 rows, and intervals that hold the mean."""
+    from sklearn.naive_bayes import GaussianNB as Exact
+
+    rng = np.random.default_rng(3)
+    y = rng.integers(2, size=3000)
+    x = np.clip(rng.normal(y[:, None] * [1.0, 0.5, 0.0], 0.7), -3, 3)
+    ours = learn.GaussianNB(epsilon=10, delta=DELTA, classes=[0, 1], bounds=(-3, 3), random_state=0).fit(x, y)
+    exact = Exact().fit(x, y)
+    assert ours.score(x, y) > exact.score(x, y) - 0.02
+    assert ours.theta_ == pytest.approx(exact.theta_, abs=0.1)
+    assert ours.var_ == pytest.approx(exact.var_, abs=0.1)

@@ -9,28 +9,37 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.learn.categorical_bayes import CategoricalNB
-    from discreet.learn.gaussian_bayes import GaussianNB
     from discreet.learn.generalized import GeneralizedLinearRegression, PoissonRegression
     from discreet.learn.linear import LinearRegression
     from discreet.learn.logistic import LogisticRegression
+    from discreet.learn.naive_bayes.categorical import CategoricalNB
+    from discreet.learn.naive_bayes.gaussian import GaussianNB
+    from discreet.learn.without_answers.kmeans import KMeans
+    from discreet.learn.without_answers.pca import PCA
+    from discreet.learn.without_answers.scaler import StandardScaler
 
 __all__ = [
+    "PCA",
     "CategoricalNB",
     "GaussianNB",
     "GeneralizedLinearRegression",
+    "KMeans",
     "LinearRegression",
     "LogisticRegression",
     "PoissonRegression",
+    "StandardScaler",
 ]
 
 _HOME = {
-    "CategoricalNB": "categorical_bayes",
-    "GaussianNB": "gaussian_bayes",
+    "CategoricalNB": "naive_bayes.categorical",
+    "GaussianNB": "naive_bayes.gaussian",
     "GeneralizedLinearRegression": "generalized",
+    "KMeans": "without_answers.kmeans",
     "LinearRegression": "linear",
     "LogisticRegression": "logistic",
+    "PCA": "without_answers.pca",
     "PoissonRegression": "generalized",
+    "StandardScaler": "without_answers.scaler",
 }
 
 

@@ -17,7 +17,7 @@ from discreet.learn.estimates import Estimates
 from discreet.learn.private import PrivateEstimator, array
 from discreet.learn.said import unpaid
 from discreet.line.after_charge import numbers
-from discreet.mechanisms.learners.noisy_blocks import Ask, Block, NoisyBlocks
+from discreet.mechanisms.learners.noisy_blocks import Ask, NoisyBlocks
 from discreet.models.margin_losses import Floats
 from discreet.posteriors.posterior import LEVEL
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
@@ -106,18 +106,17 @@ class NoisyLearner(PrivateEstimator):
 
     def _noised(
         self,
-        blocks: tuple[Block, ...],
+        ready: NoisyBlocks,
         ask: Ask,
         n: int,
         target: Guarantee,
         source: Source,
         **given: Any,  # noqa: ANN401 - what the sums mean something by, as JSON
     ) -> tuple[Floats, ...]:
-        """Calibrate, charge once for all blocks, ask for them in turn, and record what was drawn.
+        """Charge once for all blocks, ask for them in turn, and record what was drawn.
 
         `ask` alone looks at the records; the numbers that come back are all that may stay.
         """
-        ready = NoisyBlocks.calibrate(blocks, target=target)
         public = None if target.relation is ADD_REMOVE else n
         knobs = knobs_of(ready)
         settings = {name: parameter_to_json(value) for name, value in given.items()}
@@ -130,7 +129,7 @@ class NoisyLearner(PrivateEstimator):
             lambda: None,
             lambda _: np.concatenate(ready.release(ask, source)),
         )
-        ends = np.cumsum([block.size for block in blocks])[:-1]
+        ends = np.cumsum([block.size for block in ready.blocks])[:-1]
         self.released_ = tuple(array(part) for part in np.split(flat, ends))
         self.mechanism_, self.guarantee_, self.target_ = ready, ready.guarantee, target
         self.seeded_, self._n, self._given = source.seeded, public, tuple(sorted(settings.items()))

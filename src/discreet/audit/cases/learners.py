@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from discreet.audit.case import Case, Cases, Profile
 from discreet.audit.cases.noise import discrete_laplace_pmf, moved
 from discreet.audit.exact_profiles import finite, normal
-from discreet.mechanisms.learners.class_moments import class_moments, moment_blocks
+from discreet.mechanisms.learners.class_moments import STEPS, class_moments, moment_blocks, moments_of_all
+from discreet.mechanisms.learners.lloyd import cluster_sums, lloyd_blocks
+from discreet.mechanisms.learners.matched_centres import matched_block
 from discreet.mechanisms.learners.noisy_blocks import Block, NoisyBlocks
+from discreet.mechanisms.learners.second_moments import ball_blocks, ball_moments
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
 from discreet.privacy.kinds import GaussianDP, PureDP
 from discreet.sampling import exact
@@ -119,3 +122,44 @@ def one_more() -> Case:
 def swapped() -> Case:
     """Replace a record by the one of its class that moves sum and square most together."""
     return moments_case(GaussianDP(1), [(0.2, 0), (1, 1)], [(0.2, 0), (CORNER, 1)])
+
+
+# ── clusters: two centres of two columns, one round of Lloyd's, or parts of the rows
+TWO_CENTRES = np.array([[-STEPS, -STEPS], [STEPS, STEPS]], dtype=np.float64)
+FAR = np.full((1, 2), float(STEPS))  # a row at the corner of its bounds
+
+
+@case("noisy_blocks/lloyd")
+def lloyd() -> Case:
+    """Add a row at a corner, in the first round: all blocks of the start and of the round move furthest."""
+    target = GaussianDP(1, relation=ADD_REMOVE)
+    mechanism = NoisyBlocks.calibrate(lloyd_blocks(2, 2, 1, ADD_REMOVE), target=target)
+    return gaussian_case(mechanism, clusters_of(np.vstack([-FAR, FAR])), clusters_of(-FAR))
+
+
+def clusters_of(q: NDArray[np.float64]) -> Blocks:
+    return [part.tolist() for part in (*moments_of_all(q), *cluster_sums(q, TWO_CENTRES))]
+
+
+@case("noisy_blocks/matched_centres")
+def centres() -> Case:
+    """Swap a part whose centres lie all at one corner for one whose centres lie at the other."""
+    mechanism = NoisyBlocks.calibrate((matched_block(2, 2),), target=GaussianDP(1))
+    return gaussian_case(mechanism, [[STEPS] * 4], [[-STEPS] * 4])
+
+
+# ── second moments of rows in a ball of two columns
+LENGTH = 64
+
+
+@case("noisy_blocks/second_moments")
+def second_moments() -> Case:
+    """Add a row of full length along an axis: the count, a sum and a square move furthest."""
+    target = GaussianDP(1, relation=ADD_REMOVE)
+    mechanism = NoisyBlocks.calibrate(ball_blocks(2, LENGTH, ADD_REMOVE), target=target)
+    return gaussian_case(mechanism, ball_of([[LENGTH / STEPS, 0.0]]), ball_of([]))
+
+
+def ball_of(rows: Sequence[Sequence[float]]) -> Blocks:
+    x = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    return [part.tolist() for part in ball_moments(x, np.zeros(2), np.ones(2), LENGTH)]

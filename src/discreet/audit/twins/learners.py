@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from discreet.audit.case import Case
-from discreet.audit.cases.learners import BLOCKS, CORNER, gaussian_case, moments_of
+from discreet.audit.cases.learners import (
+    BLOCKS,
+    CORNER,
+    FAR,
+    LENGTH,
+    ball_of,
+    centres,
+    clusters_of,
+    gaussian_case,
+    moments_of,
+)
 from discreet.audit.twins.twin import Twins
 from discreet.mechanisms.learners.class_moments import STEPS, moment_blocks
-from discreet.mechanisms.learners.noisy_blocks import NoisyBlocks
+from discreet.mechanisms.learners.noisy_blocks import Block, NoisyBlocks
+from discreet.mechanisms.learners.second_moments import DIAGONAL, ball_blocks
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.kinds import GaussianDP
 
@@ -32,3 +45,37 @@ def squares_for_free() -> Case:
     paid = replace(moments, square=2 * STEPS**4)
     broken = NoisyBlocks.calibrate((counts, paid), target=GaussianDP(1))
     return gaussian_case(broken, moments_of([(1, 1)]), moments_of([(CORNER, 1)]))
+
+
+@twin("noisy_blocks/split_swapped", "the counts' part of a round of k-means for each column of the sums")
+def split_swapped() -> Case:
+    """Claim ½ for counts and ¼ for each of two columns; give ¼ to the counts and ½ to each column."""
+    counts, sums = Block("counts", 2, 1, 1, 0.25), Block("sums", 4, 2 * STEPS, 2 * STEPS**2, 1)
+    broken = NoisyBlocks((counts, sums), "gaussian", 1.0, relation=ADD_REMOVE)
+    pair = (clusters_of(np.vstack([-FAR, FAR]))[2:], clusters_of(-FAR)[2:])
+    return replace(gaussian_case(broken, *pair), claim=GaussianDP(1, relation=ADD_REMOVE))
+
+
+@twin("noisy_blocks/inertia_beside", "the sum of squared distances of k-means, released without noise")
+def inertia_beside() -> Case:
+    """Release what nobody noised nor paid for: a row at distance K from its centre adds K²."""
+    paid = (Block("counts", 1, 1, 1, 0.5), Block("sums", 1, STEPS, STEPS**2, 0.5))
+    broken = NoisyBlocks((*paid, Block("inertia", 1, 1, 1, 1)), "gaussian", 1.0, relation=ADD_REMOVE)
+    honest = gaussian_case(broken, [[1], [STEPS], [STEPS**2]], [[0], [0], [0]])
+    return replace(honest, claim=GaussianDP(1, relation=ADD_REMOVE))
+
+
+@twin("noisy_blocks/one_centre_of_many", "the centres of a part taken to move by one coordinate's range")
+def one_centre_of_many() -> Case:
+    """Noise for 2K where all four coordinates move by it."""
+    broken = NoisyBlocks((Block("centres", 4, 2 * STEPS, 4 * STEPS**2),), "gaussian", 1.0)
+    return replace(gaussian_case(broken, *centres().pair), claim=GaussianDP(1))
+
+
+@twin("noisy_blocks/diagonal_of_the_sums", "the diagonal of the second moments under the noise of the sums")
+def diagonal_of_the_sums() -> Case:
+    """Reuse a bound: squares move by R² in noise for R, next to nothing."""
+    count, sums, second = ball_blocks(2, LENGTH, ADD_REMOVE)
+    reused = replace(second, square=(DIAGONAL * LENGTH) ** 2)
+    broken = NoisyBlocks.calibrate((count, sums, reused), target=GaussianDP(1, relation=ADD_REMOVE))
+    return gaussian_case(broken, ball_of([[LENGTH / STEPS, 0.0]]), ball_of([]))

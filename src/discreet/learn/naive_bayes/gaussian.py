@@ -12,18 +12,17 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from discreet.learn.class_laws import class_laws
 from discreet.learn.classes import Labels, codes_of, declared_classes
 from discreet.learn.declared import bounds_needed, names_of
 from discreet.learn.estimates import Estimates
 from discreet.learn.noisy import NoisyLearner
 from discreet.learn.private import array
 from discreet.mechanisms.learners.class_moments import STEPS, class_moments, moment_blocks
+from discreet.mechanisms.learners.noisy_blocks import NoisyBlocks
 from discreet.models.margin_losses import Floats
 from discreet.privacy.guarantee import Guarantee
 from discreet.sampling.source import Source
-
-USUAL = 1 / 9  # the variance that is expected of a column in [−1, 1] before anything is known: σ = ⅓
-LEAST = 1e-5  # of a variance, likewise
 
 
 @final
@@ -56,8 +55,8 @@ class GaussianNB(ClassifierMixin, NoisyLearner):  # type: ignore[misc]
                 held.extend(class_moments(x, codes_of(y, labels), k, middle, half))
             return held[i]
 
-        blocks = moment_blocks(k, d, target.relation)
-        counts, moments = self._noised(blocks, ask, len(x), target, source, classes=labels.tolist())
+        ready = NoisyBlocks.calibrate(moment_blocks(k, d, target.relation), target=target)
+        counts, moments = self._noised(ready, ask, len(x), target, source, classes=labels.tolist())
         self.classes_, self._scale = labels, scale
         self._read(counts, moments.reshape(2, k, d) / STEPS**2)
 
@@ -65,7 +64,7 @@ class GaussianNB(ClassifierMixin, NoisyLearner):  # type: ignore[misc]
         """Set what is predicted with, in units of the columns."""
         of_count, of_moment = self.mechanism_.deviations
         noise = of_moment / STEPS**2
-        found = posterior(counts, moments, of_count, noise, self._n)
+        found = class_laws(counts, moments, of_count, noise, self._n)
         half, centre = np.array(self._scale.half), np.array(self._scale.centre)
         self.class_count_, self.class_prior_ = array(found.counts), array(found.counts / found.counts.sum())
         self.theta_, self.var_ = array(centre + half * found.mean), array(half**2 * found.variance)
@@ -118,58 +117,3 @@ class GaussianNB(ClassifierMixin, NoisyLearner):  # type: ignore[misc]
         """Return the label of the largest probability."""
         likeliest = self.predict_joint_log_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
-
-
-# ── reading: post-processing of noisy moments of columns in [−1, 1]
-@final
-@dataclass(frozen=True)
-class ClassLaws:
-    """Counts by class, and mean and variance by class and column, each with its deviation."""
-
-    counts: Floats
-    mean: Floats
-    mean_sd: Floats
-    variance: Floats
-    variance_sd: Floats
-
-
-def posterior(counts: Floats, moments: Floats, of_count: float, of_moment: float, n: int | None) -> ClassLaws:
-    """Read noisy counts and moments: normal laws of each, drawn towards what all classes have in common.
-
-    `moments` are Σx and 2Σx² − N of columns in [−1, 1] by class, with noise of `of_moment`. With v the
-    variance within classes, a mean is N(mean of all, v) a priori and its noisy value has variance
-    v/N + σ²/N² + (σ_N m/N)²; a variance is v ± v a priori and its noisy value has variance
-    2v²/N + σ²/(4N²) + 4m² times the mean's.
-    """
-    counted = _counted(counts, of_count, n)
-    size = counted[:, None]
-    mean = np.clip(moments[0] / size, -1, 1)
-    square = np.clip((moments[1] / size + 1) / 2, 0, 1)
-    total = counted.sum()
-    middle = np.clip(moments[0].sum(axis=0) / total, -1, 1)
-    within, _ = _drawn(
-        ((square - mean**2) * size).sum(axis=0) / total,
-        USUAL,
-        USUAL,
-        np.sqrt(len(counts)) * of_moment / total,
-    )
-    within = np.clip(within, LEAST, 1)
-    noise = (of_moment / size) ** 2 + (of_count * mean / size) ** 2
-    mean, mean_sd = _drawn(mean, middle, np.sqrt(within), np.sqrt(within / size + noise))
-    unsure = np.sqrt(2 * within**2 / size + (of_moment / (2 * size)) ** 2 + 4 * mean**2 * noise)
-    variance, variance_sd = _drawn(square - mean**2, within, within, unsure)
-    return ClassLaws(counted, mean, mean_sd, np.clip(variance, within / 16 + LEAST, 1), variance_sd)
-
-
-def _counted(counts: Floats, noise: float, n: int | None) -> Floats:
-    """Return counts at least as large as what noise leaves possible; no more than n in all."""
-    kept = np.maximum(counts, max(1.0, noise / 2))
-    return kept * min(1.0, n / kept.sum()) if n is not None else kept
-
-
-def _drawn(
-    seen: Floats, prior: Floats | float, spread: Floats | float, noise: Floats | float
-) -> tuple[Floats, Floats]:
-    """Mean and deviation of a normal value seen with normal noise, a priori N(prior, spread²)."""
-    weight = np.square(spread) / (np.square(spread) + np.square(noise))
-    return prior + weight * (seen - prior), np.sqrt(weight) * noise

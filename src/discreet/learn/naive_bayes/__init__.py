@@ -1,0 +1,1 @@
+"""Naive Bayes from noisy moments, and from noisy counts."""

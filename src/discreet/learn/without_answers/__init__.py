@@ -1,0 +1,1 @@
+"""Learners that need no y: clusters, components, standardised columns."""
