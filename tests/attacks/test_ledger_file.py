@@ -62,6 +62,21 @@ except LedgerError as error:
 """
 
 
+def test_places_that_are_no_file_are_called_what_they_are(tmp_path):
+    """A folder had "more than one hard link", a loop was a RuntimeError, uri=true left a stray file."""
+    loop = tmp_path / "loop.db"
+    loop.symlink_to(loop)
+    asked = {
+        tmp_path: "is a folder",
+        loop: "leads back",
+        f"sqlite:///{tmp_path}/b.db?mode=memory&uri=true": "uri=",
+    }
+    for where, said in asked.items():
+        with pytest.raises(LedgerError, match=said):
+            Ledger.open(where, PureDP(1))
+    assert [path.name for path in tmp_path.iterdir()] == ["loop.db"]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts are Linux's")
 def test_a_file_mounted_alone_is_refused_and_its_folder_is_not(tmp_path):
     """For real, in a namespace of mounts of its own: on one disk, where the device number tells nothing."""

@@ -178,7 +178,19 @@ def located(where: str | Path) -> URL:
         raise LedgerError(f"a ledger lives in an SQLite file or on PostgreSQL, got {backend!r}")
     if url.database in {None, "", ":memory:"}:
         raise LedgerError("a ledger must outlive the process; give a file, e.g. budget.db")
-    return url.set(database=str(Path(url.database or "").expanduser().resolve()))
+    if "uri" in url.query:
+        raise LedgerError("the address of an SQLite ledger takes no uri=…: give the path, e.g. budget.db")
+    return url.set(database=str(_resolved(Path(url.database or "").expanduser())))
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        file = path.resolve()
+    except (OSError, RuntimeError):
+        raise LedgerError(f"{address(path)} is a symbolic link that leads back to itself") from None
+    if file.is_dir():
+        raise LedgerError(f"{address(path)} is a folder, and a ledger is a file: name one, e.g. budget.db")
+    return file
 
 
 def _url(text: str) -> URL | None:
