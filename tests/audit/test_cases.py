@@ -57,6 +57,9 @@ PROFILE_FACTOR = {
     "noisy_blocks/matched_centres": EXACT,
     "noisy_blocks/second_moments": EXACT,
     "noisy_blocks/class_moments_swapped": 3.1,  # a swap within a class leaves the counts alone
+    "noisy_blocks/forest": EXACT,
+    "noisy_blocks/boosting": EXACT,
+    "noisy_blocks/boosting_substitute": 1.2,  # no record that stays in its bins moves their counts
     "gaussian_query": 2.0,
     "grouped_statistics/gaussian": EXACT,
     "grouped_statistics/discrete_gaussian": 2.0,

@@ -19,6 +19,7 @@ from discreet.audit.cases import (
     posterior,
     regression,
     statistics,
+    trees,
 )
 from discreet.audit.twins.registry import TWINS
 from discreet.sampling.source import Source
@@ -27,7 +28,7 @@ from discreet.sampling.source import Source
 _TABLES = (
     *(noise.case, median.case, posterior.case, regression.case, statistics.case, counts.case),
     *(metric.case, mcmc.case, hmm.case, objective.case, local.case),
-    learners.case,
+    *(learners.case, trees.case),
     grouped.case,
 )
 CASES = {name: build for table in _TABLES for name, build in table.items()}

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from discreet.learn.logistic import LogisticRegression
     from discreet.learn.naive_bayes.categorical import CategoricalNB
     from discreet.learn.naive_bayes.gaussian import GaussianNB
+    from discreet.learn.trees.additive import AdditiveClassifier, AdditiveRegressor
+    from discreet.learn.trees.forest import RandomForestClassifier
     from discreet.learn.without_answers.kmeans import KMeans
     from discreet.learn.without_answers.pca import PCA
     from discreet.learn.without_answers.scaler import StandardScaler
 
 __all__ = [
     "PCA",
+    "AdditiveClassifier",
+    "AdditiveRegressor",
     "CategoricalNB",
     "GaussianNB",
     "GeneralizedLinearRegression",
@@ -27,10 +31,13 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "PoissonRegression",
+    "RandomForestClassifier",
     "StandardScaler",
 ]
 
 _HOME = {
+    "AdditiveClassifier": "trees.additive",
+    "AdditiveRegressor": "trees.additive",
     "CategoricalNB": "naive_bayes.categorical",
     "GaussianNB": "naive_bayes.gaussian",
     "GeneralizedLinearRegression": "generalized",
@@ -39,6 +46,7 @@ _HOME = {
     "LogisticRegression": "logistic",
     "PCA": "without_answers.pca",
     "PoissonRegression": "generalized",
+    "RandomForestClassifier": "trees.forest",
     "StandardScaler": "without_answers.scaler",
 }
 

@@ -14,12 +14,13 @@ from discreet.audit.twins import (
     objective,
     posterior,
     regression,
+    trees,
 )
 
 _TABLES = (
     *(noise.twin, choice.twin, median.twin, posterior.twin, regression.twin, counts.twin),
     *(metric.twin, mcmc.twin, hmm.twin, objective.twin, local.twin),
-    learners.twin,
+    *(learners.twin, trees.twin),
     grouped.twin,
 )
 TWINS = {name: twin for table in _TABLES for name, twin in table.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,7 +18,7 @@ from discreet.mechanisms.mechanism import WIDEST_DISCRETE, Mechanism, integers, 
 from discreet.mechanisms.noise.base import BasicMechanism
 from discreet.mechanisms.noise.gaussian import Gaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, default_grid
-from discreet.privacy.accounting.composition import compose
+from discreet.privacy.accounting.composition import compose, repeat
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation
 from discreet.privacy.kinds import PureDP
@@ -88,7 +89,9 @@ class NoisyBlocks(Mechanism):
     @cached_property
     def noisers(self) -> tuple[BasicMechanism, ...]:
         """The noise of each block; they carry the guarantee."""
-        return tuple(NOISY[self.noise](block, self.scale, self.relation)[0] for block in self.blocks)
+        kinds = {_kind(block): block for block in self.blocks}  # boosting has hundreds, and most are alike
+        made = {k: NOISY[self.noise](block, self.scale, self.relation)[0] for k, block in kinds.items()}
+        return tuple(made[_kind(block)] for block in self.blocks)
 
     @property
     def deviations(self) -> tuple[float, ...]:
@@ -104,7 +107,8 @@ class NoisyBlocks(Mechanism):
     @cached_property
     def guarantee(self) -> Guarantee:
         """What all blocks promise together; every reading of them, however often, is free."""
-        return compose(*(noiser.guarantee for noiser in self.noisers))
+        times = Counter(self.noisers)
+        return compose(*(repeat(noiser.guarantee, k) for noiser, k in times.items()))
 
     def release(self, value: Ask, source: Source | None = None) -> tuple[Floats, ...]:
         """Ask for each block's integers in turn, given what was released before it, and add its noise."""
@@ -116,6 +120,11 @@ class NoisyBlocks(Mechanism):
             noisy = np.asarray(noiser.release(exact, bits), dtype=np.float64)
             released = (*released, noisy)
         return released
+
+
+def _kind(block: Block) -> tuple[int, Exact, Exact]:
+    """All that the noise of a block depends on."""
+    return block.l1, block.square, block.share
 
 
 # ── (block, scale, relation) ↦ its noise mechanism, and the scale of that
