@@ -20,6 +20,7 @@ MODULES = (
     "thesis_posteriors",
     "thesis_mixing",
     "thesis_profiles",
+    "appendix",
     "review",
     "foulds",
     "robust",
