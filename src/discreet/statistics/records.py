@@ -36,7 +36,8 @@ ANSWER = f"{OWN}y"
 def bind_design(table: Table, model: GeneralizedLinear) -> tuple[Table, GeneralizedLinear]:
     """Select the model's columns, and tell it what their declarations make of them."""
     chosen = table[model.columns]
-    design = tuple(f for name in model.features for f in features_of(chosen.schema[name], name))
+    every = (features_of(chosen.schema[name], name) for name in model.features)
+    design = tuple(f for each in every for f in (halved(each) if model.intercept else each))
     _ = answer_of(model.loss, model, chosen.schema[model.target])  # refuses labels that are not declared
     for part in (model.loss.value, model.loss.slope, model.loss.bend):
         part(np.zeros(2), np.zeros(2))  # code that was declared fails before the charge, if at all
@@ -72,6 +73,11 @@ def against_first(features: tuple[Feature, ...]) -> tuple[Feature, ...]:
     """Leave out the indicator of the first level, which the others are then measured against."""
     first, *rest = features
     return tuple(replace(f, reference=first.level) for f in rest) or features
+
+
+def halved(features: tuple[Feature, ...]) -> tuple[Feature, ...]:
+    """Measure a column of two levels against the first: beside an intercept, two indicators say one thing."""
+    return against_first(features) if len(features) == 2 else features
 
 
 def lined(table: Table, model: BayesianLinearRegression) -> Table:
@@ -215,9 +221,10 @@ def records(table: Table, model: GeneralizedLinear, n: int | None) -> Callable[[
     del n  # every row is read, and `checked` counts them
     columns = compact(table, model)
     stream, kinds = _batches(columns), [columns.schema[name] for name in columns.columns]
+    widths = [sum(feature.column == name for feature in model.design) for name in model.features]
 
     def read() -> PrivateValue:
-        parts = [Records.of(model, *_encoded(kinds, batch)) for batch in stream()]
+        parts = [Records.of(model, *_encoded(kinds, widths, batch)) for batch in stream()]
         rows = np.concatenate([part.rows for part in parts] or [np.zeros((0, model.dimension))])
         answers = np.concatenate([part.answers for part in parts] or [np.zeros(0)])
         return PrivateValue(Records(rows, answers), len(rows))
@@ -248,14 +255,15 @@ def _number_categorical(kind: Categorical, value: ir.Value) -> ir.Value:
     return value
 
 
-def _encoded(kinds: list[Kind], batch: pa.RecordBatch) -> tuple[Floats, Floats]:
-    """Numbers as they are, and one column for each level of a code; then the answers."""
+def _encoded(kinds: list[Kind], widths: list[int], batch: pa.RecordBatch) -> tuple[Floats, Floats]:
+    """Numbers as they are, and one column for each level of a code, the last `width`; then the answers."""
     *columns, answers = (np.asarray(column.to_numpy(zero_copy_only=False)) for column in batch.columns)
-    widths = [kind.size if isinstance(kind, Categorical) else 1 for kind in kinds[:-1]]
     x, start = np.zeros((sum(widths), len(answers))), 0
     for column, kind, width in zip(columns, kinds, widths, strict=False):
         x[start : start + width] = (
-            column == np.arange(width)[:, None] if isinstance(kind, Categorical) else column
+            column == np.arange(kind.size - width, kind.size)[:, None]
+            if isinstance(kind, Categorical)
+            else column
         )
         start += width
     return x.T, answers
