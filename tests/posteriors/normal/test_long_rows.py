@@ -49,3 +49,19 @@ def test_the_caution_is_for_rows_that_are_long_and_normal_rows_would_cry_wolf():
     assert clipped(designed(1.75), imagined, variance) is None
     assert "seem to be longer than the radius 1.2 " in str(clipped(designed(1.2), imagined, variance))
     assert clipped(designed(2.3), 10 * imagined, variance) is None  # √(4 + ¼): none can be longer
+
+
+def test_noise_that_makes_as_many_long_rows_is_no_reason_to_say_that_there_are_some():
+    """Of one law 5 % are said; where the share moves by as much from draw to draw, they are not."""
+    rng = np.random.default_rng(3)
+    rows, variance = world(rng, 20_000, 0.6), rng.normal(1, 0.01, 1000)
+    imagined = like(rows, rng)[: 32 * 600]
+    sure = next(
+        radius
+        for radius in np.arange(1.2, 1.9, 0.05)
+        if 0.03 < np.mean(squares_within(designed(radius).named, imagined) > radius**2) < 0.1
+    )
+    model = designed(sure)
+    assert "seem to be longer" in str(clipped(model, imagined, variance))
+    moved = imagined.reshape(32, 600, -1) * rng.uniform(0.5, 1.5, 600)[:, None]
+    assert clipped(model, imagined, variance, moved.reshape(imagined.shape)) is None

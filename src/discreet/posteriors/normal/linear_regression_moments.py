@@ -194,6 +194,7 @@ Known = tuple[Floats, Floats, float, float]  # m, P, a, b
 METHOD = "errors in variables, normal; clipped rows not modelled, XᵀX made semidefinite where a variance"
 SWARMS, SIZE = 2, 1000
 LONGER = 8  # times as many moves at the end, where swarms have not converged
+AGAIN = 32  # designs that noise might have made
 EXTRA = 3  # ln g, ln λ of the diagonal, ln λ beside it
 APART = float(np.log(0.5))  # a guess of ln λ, right within a factor e
 
@@ -391,16 +392,34 @@ def read_normal(
         how,
         apart=apart,
         finite=finite,
-        more=(clipped(prior, imagined_rows(given, flat, rng), theta[..., -1]),),
+        more=(
+            clipped(
+                prior,
+                imagined_rows(given, flat, given.semidefinite[None], rng),
+                theta[..., -1],
+                imagined_rows(given, flat, noised_again(given, rng), rng),
+            ),
+        ),
     )
     return SampledPosterior(prior, theta, count, how, said)
 
 
-def imagined_rows(given: Given, x: Floats, rng: np.random.Generator) -> Floats:
-    """Imagine ROWS rows for every draw, of XᵀX/n as it seems to be."""
+def noised_again(given: Given, rng: np.random.Generator) -> Floats:
+    """Return XᵀX as it might have come out instead, AGAIN times: what noise alone makes of it."""
+    d, deviation = given.prior.dimension, given.noise**0.5
+    upper = np.triu(rng.standard_normal((AGAIN, d, d)), 1) * given.share**0.5
+    noise = upper + upper.swapaxes(1, 2)
+    noise[:, range(d), range(d)] = rng.standard_normal((AGAIN, d))
+    return np.array([shrunk(given.design + deviation * one, given.noise, given.share) for one in noise])
+
+
+def imagined_rows(given: Given, x: Floats, designs: Floats, rng: np.random.Generator) -> Floats:
+    """Imagine ROWS rows for every draw, each of one of the XᵀX, in turn."""
     d, many = given.prior.dimension, np.tile(x, (ROWS, 1))
-    values, vectors = np.linalg.eigh(given.semidefinite / max(given.n, 1.0))
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    rows = rng.standard_normal((len(many), d)) @ root.T
+    values, vectors = np.linalg.eigh(designs / max(given.n, 1.0))
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None]).swapaxes(1, 2)
+    rows, turn = rng.standard_normal((len(many), d)), np.arange(len(many)) % len(x) % len(designs)
+    for k in range(len(designs)):
+        rows[turn == k] = rows[turn == k] @ root[k]
     answers = np.sum(rows * many[:, :d], axis=1) + rng.standard_normal(len(many)) * np.exp(many[:, d] / 2)
     return np.column_stack([rows, answers])

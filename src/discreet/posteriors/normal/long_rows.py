@@ -14,8 +14,12 @@ ROWS = 32  # imagined for every draw: to see shares that matter where rows are m
 LEAST = 1e-150
 
 
-def clipped(family: BayesianLinearRegression, rows: Floats, variance: Floats) -> str | None:
+def clipped(
+    family: BayesianLinearRegression, rows: Floats, variance: Floats, again: Floats | None = None
+) -> str | None:
     """Say where so many of these imagined rows (x, y) are too long that a reading should have modelled it.
+
+    Rows are ROWS for every draw, a draw apart. `again` are others, of moments that were noised once more.
 
     They take about their share off σ² [measured]: they matter by how well its draws know it, where
     rows are normal. Rows of named columns are not, and smaller shares of them cannot be told.
@@ -27,6 +31,8 @@ def clipped(family: BayesianLinearRegression, rows: Floats, variance: Floats) ->
     share = float(np.mean(squares > float(family.radius) ** 2))
     if share < CLIPPED and (named is not None or not matters(share, 2 / _unknown(variance) ** 2)):
         return None
+    if named is not None and share - _apart(family, named, rows if again is None else again) < CLIPPED:
+        return None  # noise alone makes as many
     if named is not None:
         return (
             f"about {share:.0%} of the rows seem to be longer than {radius} of encoded rows, and were scaled "
@@ -40,6 +46,14 @@ def clipped(family: BayesianLinearRegression, rows: Floats, variance: Floats) ->
         'intervals may cover too rarely; law="limit" assumes normal rows and models the clipping, and a '
         "larger radius clips fewer"
     )
+
+
+def _apart(family: BayesianLinearRegression, named: NamedColumns, rows: Floats) -> float:
+    """Return the deviation of the share of long rows between draws, less what ROWS rows of one law have."""
+    long = (squares_within(named, rows) > float(family.radius) ** 2).reshape(ROWS, -1)
+    share = long.mean(axis=0)
+    own = share.mean() * (1 - share.mean()) / ROWS
+    return float(max(share.var() - own, 0.0) ** 0.5)
 
 
 def _unknown(variance: Floats) -> float:
