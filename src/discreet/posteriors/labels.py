@@ -54,6 +54,8 @@ def named(model: Family, theta: ArrayLike) -> Named:
 
 # ── labels
 UNKNOWN = "(unknown)"  # the category that a schema may add for all that its levels leave out
+AXES = {"p": "category", "weights": "weight"}
+MEASURE = "measure"  # an axis over columns: ArviZ 1 keeps "column" for its own
 BARE = ("p", "weights")  # variables whose coordinates are known by their label alone
 
 
@@ -144,7 +146,7 @@ def family_variables(model: Family, size: int, labels: Labels) -> tuple[Variable
         Variable(
             name,
             tuple(
-                (f"{'other ' * i}{_one_of(name)}", labels.axis(length, _one_of(name)))
+                (f"{'other ' * i}{AXES.get(name, MEASURE)}", labels.axis(length, _one_of(name)))
                 for i, length in enumerate(indices.shape)
             ),
             indices.astype(np.int64),
@@ -154,7 +156,7 @@ def family_variables(model: Family, size: int, labels: Labels) -> tuple[Variable
 
 
 def _one_of(name: str) -> str:
-    return {"p": "category", "weights": "weight"}.get(name, "column")
+    return AXES.get(name, "column")
 
 
 def _spoken(name: str, where: tuple[str, ...]) -> str:

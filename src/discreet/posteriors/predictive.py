@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.catalogue import expect
 from discreet.families.family import Family, Floats
+from discreet.posteriors.labels import MEASURE
 from discreet.posteriors.posterior import Posterior, generator
 from discreet.posteriors.variables import SAMPLES, labelled
 from discreet.sampling.source import Source
@@ -21,7 +22,7 @@ def predicted(posterior: Posterior, draws: Floats, source: Source) -> dict[str, 
     if records is None:
         return {}
     columns, width = posterior.labels.columns, records.shape[1]
-    axes = [("column", posterior.labels.axis(width, "column"))] if width > 1 else []
+    axes = [(MEASURE, posterior.labels.axis(width, "column"))] if width > 1 else []
     name = columns[0] if len(columns) == 1 else "record"
     values = records.reshape(*draws.shape[:2], *([width] if axes else []))
     return {name: labelled(values, axes, (*SAMPLES, name))}
