@@ -1,5 +1,6 @@
 """Who spent what on which data: in the chain, in receipts and certificates, as a table and as a picture."""
 
+import csv
 import json
 from fractions import Fraction
 from xml.etree import ElementTree as ET
@@ -97,6 +98,10 @@ def test_a_release_says_who_asked_and_on_which_data(tmp_path, opened):
     about = release.receipt.about
     assert (about["data"], about["actor"], about["columns"]) == ("visits.csv", "Zoë", ["ill"])
     assert (about["model"], about["mechanism"]) == ("beta_bernoulli", "noisy_statistics")
+    with ledger.export(tmp_path / "out.csv").open(newline="") as lines:
+        _, charge, *_ = csv.DictReader(lines)
+    said = ("data", "fingerprint", "actor", "model", "mechanism")
+    assert [charge[name] for name in (*said, "columns")] == [*(about[name] for name in said), "ill"]
     text = dc.certificate_text(release.certificate())
     assert "data set visits.csv" in text
     assert "asked for by Zoë, as declared" in text

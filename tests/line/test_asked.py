@@ -105,7 +105,8 @@ def test_a_plan_takes_epsilon_and_delta():
         (Fraction(1, 101), 100, "above 1/(10 n) = 0.001"),
         (Fraction(1, 1000), 100, None),
         (Fraction(1, 999), 100, "above 1/(10 n)"),
-        (Fraction(1, 10), None, None),  # n is private
+        (Fraction(1, 1000), None, "n is private, and δ = 0.001 is above 1/(10 n) from 100 records on"),
+        (Fraction(1, 100_000), None, None),
     ],
 )
 def test_a_delta_as_large_as_one_record_is_said(delta, n, said):

@@ -12,7 +12,19 @@ from discreet.ledger.proof import State
 from discreet.release.receipt import Entry, Head, canonical, written
 from discreet.shown import cell, json_text
 
-FIELDS = ("position", "kind", "id", "at", "scopes", "guarantee", "amounts", "note", "previous", "hash")
+ABOUT = (
+    "data",
+    "fingerprint",
+    "actor",
+    "columns",
+    "model",
+    "mechanism",
+)  # who, what, on which data: as declared
+FIELDS = (
+    *("position", "kind", "id", "at", "scopes", "guarantee", "amounts"),
+    *ABOUT,
+    *("note", "previous", "hash"),
+)
 
 
 def as_json(
@@ -49,10 +61,12 @@ def as_csv(entries: Sequence[Entry]) -> str:
     table.writeheader()
     for entry in entries:
         flat = entry.flat()
-        promise = flat.get("guarantee", flat.get("budget"))
+        promise, about = flat.get("guarantee", flat.get("budget")), flat.get("about", {})
+        told = {**about, "columns": ", ".join(about.get("columns", ()))}
         table.writerow(
             {
                 **{name: cell(str(flat.get(name, ""))) for name in FIELDS},
+                **{name: cell(str(told.get(name, ""))) for name in ABOUT},
                 "scopes": cell(" ".join(flat["scopes"])),
                 "guarantee": cell(canonical(promise)) if promise else "",
                 "amounts": cell(canonical(flat["amounts"])) if "amounts" in flat else "",

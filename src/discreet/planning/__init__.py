@@ -22,7 +22,7 @@ from discreet.planning.simulated_data import cases
 from discreet.planning.split import Question, optimal_weights, split, zcdp_within
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.asked import promise
-from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
+from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.privacy.words import delta_caution
 
 if TYPE_CHECKING:
@@ -73,9 +73,8 @@ class Plan(Compared[Family, Prediction]):
                 f"without privacy they would cover {self.exact.coverage:.0%}: the public bounds clip much of "
                 "what the prior imagines; widen them, or say with truth= or public_sample= what to expect"
             )
-        public = None if self.target.relation is ADD_REMOVE else self.n
         made = (row.mechanism for row in self.rows if row.mechanism is not None)
-        told = [delta_caution(one.guarantee, self.target, public) for one in made]
+        told = [delta_caution(one.guarantee, self.target, self.n) for one in made]
         return (*said, *{words: None for words in told if words})
 
     def _too_seldom(self, row: Prediction) -> bool:

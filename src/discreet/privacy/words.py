@@ -162,13 +162,27 @@ def sure_after(prior: Exact, loss: float) -> float:
     )
 
 
+USUAL = 10_000  # records that a table may well have
+
+
 def delta_caution(promised: Guarantee, target: Guarantee, n: int | None) -> str | None:
     """Say where δ is so large that publishing a record chosen at random would keep the promise too.
 
-    δ is what the target allows and the promise uses; n is public. At δ = 1/n one whole record of n leaves.
+    δ is what the target allows and the promise uses. At δ = 1/n one whole record of n leaves. Where n is
+    private (None) it is said from which n on, if tables of `USUAL` records are among them.
     """
     delta = target.disclosure()[0]
-    if not n or not delta or promised.epsilon(0) < math.inf or 10 * n * Fraction(delta) <= 1:
+    if not delta or promised.epsilon(0) < math.inf:
+        return None
+    if n is None:
+        if 10 * USUAL * Fraction(delta) <= 1:
+            return None
+        return (
+            f"n is private, and δ = {number(delta)} is above 1/(10 n) from {0.1 / delta:,.0f} records on: "
+            "with as many, publishing a whole record chosen at random, more than one time in ten, would keep "
+            "such a promise; ask for a δ far below 1/n"
+        )
+    if 10 * n * Fraction(delta) <= 1:
         return None
     if n * Fraction(delta) >= 1:
         return (
