@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -38,7 +39,7 @@ class BetaBernoulli(BetaLaw):
             )
         _ = self.lattice
 
-    @property
+    @cached_property
     def lattice(self) -> Lattice:
         return Lattice(Fraction(0), Fraction(1), self.grid, integral=self.grid == 1)
 

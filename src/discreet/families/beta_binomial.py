@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -29,7 +30,7 @@ class BetaBinomial(BetaLaw):
     def __post_init__(self) -> None:
         _ = self.lattice
 
-    @property
+    @cached_property
     def lattice(self) -> Lattice:
         return Lattice.of_counts(self.trials)
 

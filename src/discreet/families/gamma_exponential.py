@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -33,7 +34,7 @@ class GammaExponential(GammaLaw):
     def __post_init__(self) -> None:
         _ = self.lattice
 
-    @property
+    @cached_property
     def lattice(self) -> Lattice:
         return Lattice(Fraction(0), self.upper, self.grid)
 

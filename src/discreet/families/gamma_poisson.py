@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -32,7 +33,7 @@ class GammaPoisson(GammaLaw):
     def __post_init__(self) -> None:
         _ = self.lattice
 
-    @property
+    @cached_property
     def lattice(self) -> Lattice:
         return Lattice.of_counts(self.upper)
 

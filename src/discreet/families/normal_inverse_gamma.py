@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import ClassVar, Self, final
 
@@ -59,7 +60,7 @@ class NormalInverseGamma(NormalInverseGammaLaw):
         refuse_overflow(1, self.count_unit)
 
     # --- data side ------------
-    @property
+    @cached_property
     def lattice(self) -> Lattice:
         return Lattice(self.lower, self.upper, self.grid)
 
@@ -67,7 +68,7 @@ class NormalInverseGamma(NormalInverseGammaLaw):
     def limits(self) -> tuple[Fraction, Fraction]:
         return self.lower, self.upper
 
-    @property
+    @cached_property
     def middle(self) -> int:
         """Return the grid point that q is counted from."""
         return (self.lattice.low + self.lattice.high) // 2
@@ -76,11 +77,11 @@ class NormalInverseGamma(NormalInverseGammaLaw):
     def count_unit(self) -> int:
         return self._ends[1] ** 2
 
-    @property
+    @cached_property
     def _ends(self) -> tuple[int, int]:
         return self.lattice.low - self.middle, self.lattice.high - self.middle
 
-    @property
+    @cached_property
     def _balance(self) -> int:
         """K ∈ [R/2, R), R the larger end."""
         return max(1, int(power_of_two_above(Fraction(self._ends[1], 2))))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -78,7 +79,7 @@ class NormalInverseWishart(InBall, NormalInverseWishartLaw):
         q = self.ball.integers(data, self.dimension)
         return np.concatenate([self._balance * q, squares(q)], axis=1)
 
-    @property
+    @cached_property
     def _balance(self) -> int:
         """K ∈ [R/2, R)."""
         return max(1, int(power_of_two_above(Fraction(self.ball.largest, 2))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -51,7 +52,7 @@ class NormalMean(ScalarFamily):
             object.__setattr__(self, field, value)
         _ = self.lattice
 
-    @property
+    @cached_property
     def lattice(self) -> Lattice:
         return Lattice(self.lower, self.upper, self.grid)
 

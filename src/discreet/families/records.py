@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Self, final
 
 import numpy as np
@@ -128,15 +129,15 @@ class Lattice:
         """Return that of counts from 0 to a bound."""
         return cls(Fraction(0), Fraction(most), Fraction(1), integral=True)
 
-    @property
+    @cached_property
     def low(self) -> int:
         return (self.lower / self.grid + Fraction(1, 2)).__floor__()
 
-    @property
+    @cached_property
     def high(self) -> int:
         return (self.upper / self.grid + Fraction(1, 2)).__floor__()
 
-    @property
+    @cached_property
     def largest(self) -> int:
         """max|q| over the records."""
         return max(abs(self.low), abs(self.high))
@@ -166,7 +167,7 @@ class Ball:
         if not Fraction(1, WIDE) <= self.radius <= WIDE:
             raise ValueError("norm or radius must lie within 2^±300; measure the columns in other units")
 
-    @property
+    @cached_property
     def largest(self) -> int:
         """R = ⌊radius/g⌋, the largest norm."""
         return (self.radius / self.grid).__floor__()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self, final
 
 from discreet.families.exact_fields import Rational, power_of_two_above, show
@@ -84,7 +85,7 @@ class GeneralizedLinear:
     def dimension(self) -> int:
         return len(self.names)
 
-    @property
+    @cached_property
     def ball(self) -> Ball:
         """Where the features of a row lie, on a public grid."""
         return Ball(self.norm, power_of_two_above(self.norm) / 2**ROW_BITS)
