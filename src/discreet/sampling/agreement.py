@@ -7,7 +7,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 Draws: TypeAlias = NDArray[np.float64]  # (chains, steps, …): every further axis is of quantities
 
@@ -90,5 +89,13 @@ def _halves(draws: Draws) -> Draws:
 def _normalised(x: Draws) -> Draws:
     """Φ⁻¹((rank − 3/8)/(S + 1/4)), ties at their average rank."""
     flat = x.reshape(x.shape[0] * x.shape[1], -1)
-    ranks = rankdata(flat, axis=0)
+    ranks = np.stack([average_ranks(column) for column in flat.T], axis=1)
     return np.asarray(ndtri((ranks - 0.375) / (flat.shape[0] + 0.25)).reshape(x.shape))
+
+
+def average_ranks(x: Draws) -> Draws:
+    """Return ranks from 1, ties at their average; NaN if any is. scipy.stats takes long to load for that."""
+    if np.isnan(x).any():
+        return np.full(x.size, np.nan)
+    _, place, many = np.unique(x, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(many) - (many - 1) / 2)[place])

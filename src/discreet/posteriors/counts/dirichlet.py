@@ -67,14 +67,16 @@ class CountDraws(NoiseAware):
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
-        """E and Var over the mixture, draw by draw: E Var + Var E."""
+        """E and Var over the mixture, some draws at a time: E Var + Var E."""
         first, second, inner = (np.zeros(self.prior.dimension) for _ in range(3))
-        for row, total in zip(self.counts, self._totals.tolist(), strict=True):
-            share = (self.prior.natural + row) / total
-            first += share
-            second += share**2
-            inner += share * (1 - share) / (total + 1)
-        size = len(self._totals)
+        size, prior = len(self._totals), self.prior.natural
+        some = max(1, ENTRIES // self.prior.dimension)
+        for i in range(0, size, some):
+            total = self._totals[i : i + some, None]
+            share = (prior + self.counts[i : i + some]) / total
+            first += share.sum(axis=0)
+            second += (share**2).sum(axis=0)
+            inner += (share * (1 - share) / (total + 1)).sum(axis=0)
         mean = first / size
         return mean, inner / size + np.maximum(second / size - mean**2, 0.0)
 

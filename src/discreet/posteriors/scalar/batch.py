@@ -23,7 +23,7 @@ from discreet.posteriors.scalar.contour import (
 )
 from discreet.posteriors.scalar.coordinate import line_of
 from discreet.posteriors.scalar.likelihood import Likelihood
-from discreet.posteriors.scalar.weights import Weights
+from discreet.posteriors.scalar.weights import Complexes, Weights
 
 # ── p(Ŝ | θ) of many releases and many θ at once, on lines that they share: for planning.
 # Right to 1e-11 of each law's top, and 0 beyond: enough for releases that θ made, not for impossible ones.
@@ -74,15 +74,22 @@ def _log_group(line: LogTransform, reach: Floats, seen: Weights, span: float) ->
         power = np.exp(
             line.count[:, None] * line.record.log_mgf(np.tile(1j * t, (line.theta.size, 1)), line.theta)
         )
-        weight = np.exp(seen.log_transform(np.tile(1j * t, (len(seen.centres), 1)))) * times
-        plain += (power @ weight.T).real
-        soft += ((power * np.exp(-((blur * t) ** 2) / 2)) @ weight.T).real
+        weight = seen.transforms(t) * times
+        plain += _real_part(power, weight)
+        if blur:
+            soft += _real_part(power * np.exp(-((blur * t) ** 2) / 2), weight)
         size = np.abs(power) * np.abs(weight[:1]) / times[0]
         if size.max() < QUIET * np.abs(weight[0]).max() and _all_quiet(line, float(t[-1])):
             quiet = True
             break
     law = plain if quiet or blur == 0 else soft
     return _log_law(law, np.abs(seen.centres.T - line.weights.centres) <= reach[:, None]).T
+
+
+def _real_part(power: Complexes, weight: Complexes) -> Floats:
+    """Real part of power·weightᵀ, without the other."""
+    both = np.concatenate([weight.real, -weight.imag], axis=1)
+    return np.asarray(np.concatenate([power.real, power.imag], axis=1) @ both.T)
 
 
 def _all_quiet(line: LogTransform, t: float) -> bool:

@@ -164,10 +164,10 @@ def saddle(line: LogTransform | MixedLogTransform, rounds: int = 160) -> tuple[F
     probe = 0.1 / line.spread
     ends, active = (low.copy(), high.copy()), np.arange(tilt.size)
     for turn in range(rounds):
-        part, at = line.take(active), tilt[active]
+        at = tilt[active]
         room = np.minimum(at - ends[0][active], ends[1][active] - at)
         step = np.minimum(probe[active], np.minimum(room, (high - low)[active] / 2) / 4)
-        left, here, right = (part.at(at + side * step) for side in (-1, 0, 1))
+        left, here, right = _at_each(line, active, np.stack([at - step, at, at + step]))
         slope, bend = (right - left) / (2 * step), (right - 2 * here + left) / step**2
         seen = bend * step**2 > 1e-5 + 1e-14 * np.abs(here)  # else rounding is all that was measured
         flat = (np.abs(slope) * (high - low)[active] < 0.1) & (
@@ -193,18 +193,22 @@ def saddle(line: LogTransform | MixedLogTransform, rounds: int = 160) -> tuple[F
 
 def period(line: LogTransform | MixedLogTransform, tilt: Floats, deviation: Floats) -> Floats:
     """Return beyond which distance the tilted law has little left, by the best of some Chernoff bounds."""
-    here = line.at(tilt)
-    reach = np.zeros(tilt.size)
     low, high = line.strip
-    for side, edge in ((1, high), (-1, low)):
-        room = 0.95 * np.abs(edge - tilt) if line.weights.noise.laplacian else np.inf
-        found = np.full(tilt.size, np.inf)
-        for factor in (1.5, 3.0, 6.0, 10.0):
-            step = np.minimum(factor / np.maximum(deviation, POINT), room)
-            bound = (line.at(tilt + side * step) - here + line.nats) / step
-            found = np.minimum(found, bound)
-        reach = np.maximum(reach, found)
+    steps = np.array([[1.5], [3.0], [6.0], [10.0]]) / np.maximum(deviation, POINT)
+    if line.weights.noise.laplacian:
+        up, down = (np.minimum(steps, 0.95 * np.abs(edge - tilt)) for edge in (high, low))
+    else:
+        up = down = steps
+    tilts = np.concatenate([tilt[None], tilt + up, tilt - down])
+    here, *there = _at_each(line, np.arange(tilt.size), tilts)
+    bounds = (np.array(there) - here + line.nats) / np.concatenate([up, down])
+    reach = np.maximum(bounds[: len(up)].min(axis=0), bounds[len(up) :].min(axis=0))
     return np.ceil(np.maximum(reach, 2.0))
+
+
+def _at_each(line: LogTransform | MixedLogTransform, rows: NDArray[np.int64], tilts: Floats) -> Floats:
+    """Return the logarithm on the real axis, (tilts, rows), in one evaluation."""
+    return line.take(np.tile(rows, len(tilts))).at(tilts.ravel()).reshape(tilts.shape)
 
 
 # ── the integral ────────────────────────────────────────────────────────────────────────────────────────

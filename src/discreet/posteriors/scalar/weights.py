@@ -6,7 +6,7 @@ One observation is a noisy sum; two are the noisy pair that hides n: w is the pr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Self, TypeAlias, final
 
 import numpy as np
@@ -26,11 +26,9 @@ ELEMENTS = 2**21  # complex numbers in memory at once
 
 def log_sum(*terms: Complexes) -> Complexes:
     """Log Σ exp(term), the largest real part taken out."""
-    top = np.max(
-        [np.broadcast_to(term.real, np.broadcast_shapes(*map(np.shape, terms))) for term in terms], axis=0
-    )
+    top = reduce(np.maximum, (term.real for term in terms))
     top = np.where(np.isfinite(top), top, 0.0)
-    return np.asarray(top + _log(np.sum([np.exp(term - top) for term in terms], axis=0)))
+    return np.asarray(top + _log(reduce(np.add, (np.exp(term - top) for term in terms))))
 
 
 def log_geometric(x: Complexes, count: Floats | int) -> Complexes:
@@ -122,6 +120,15 @@ class Weights:
         """Log Σ_j w(j) e^{−zj}."""
         constant = self.centres.shape[1] * self.noise.log_normaliser
         return np.asarray((self._laplace(z) if self.noise.laplacian else self._gauss(z)) - constant)
+
+    def transforms(self, t: Floats) -> Complexes:
+        """Σ_j w(j) e^{−itj} of every row at every t: what rows share is computed once."""
+        if not self.noise.laplacian or self.centres.shape[1] > 1:
+            return np.asarray(np.exp(self.log_transform(np.tile(1j * t, (len(self.centres), 1)))))
+        z, rate, first = 1j * t, 1 / self.scale, np.floor(self.centres)
+        left = np.exp((first - self.centres) / self.scale) / -np.expm1(z - rate)
+        right = np.exp((self.centres - first - 1) / self.scale) * (np.exp(-z) / -np.expm1(-z - rate))
+        return np.asarray(np.exp(-z * first - self.noise.log_normaliser) * (left + right))
 
     def _laplace(self, z: Complexes) -> Complexes:
         """Two geometric tails and, between two centres, a stretch where w does not change."""
