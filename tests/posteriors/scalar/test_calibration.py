@@ -30,8 +30,8 @@ _spec = importlib.util.spec_from_file_location("simulated", Path(__file__).with_
 simulated = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(simulated)
 
-SETTINGS = [(100, 0.1), (1000, 0.1), (1000, 1), (10_000, 0.3)]
-NOISY = SETTINGS[:2]  # where reading Ŝ as S must fail
+SETTINGS = [(100, 0.1), (1000, 1), (10_000, 0.3)]
+NOISIEST = SETTINGS[0]  # where reading Ŝ as S must fail
 REPLICATES, LEVEL = 2000, 1e-4
 
 
@@ -49,9 +49,9 @@ def test_ranks_are_uniform_and_intervals_cover(name, n, epsilon):
     pit = batch(likelihood, noisy[:, None]).cdf(theta)
     assert 0.88 <= covered(pit) <= 0.92
     assert kstest(pit, "uniform").pvalue > LEVEL
-    if (n, epsilon) not in NOISY:
+    if (n, epsilon) != NOISIEST:
         return
-    few = slice(0, 400)  # negative control: the naive posterior fails the same test by far
+    few = slice(0, 100)  # negative control: the naive posterior fails the same test by far
     naive = [model.update(model.project([x], n), n).interval(0.9) for x in noisy[few]]
     inside = [low <= t <= high for (low, high), t in zip(naive, theta[few], strict=True)]
     assert np.mean(inside) < 0.8
@@ -99,20 +99,20 @@ SHAPES = {"beta_bernoulli": (beta(2, 3), 10), "gamma_poisson": (gamma(3, scale=1
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_private_n_is_calibrated(name):
-    """80 replicates: 0.8 is three standard errors below 0.9; KS at 1e-4. θ cut into 64 equal parts."""
+    """80 replicates: 0.8 is three standard errors below 0.9; KS at 1e-4. θ cut into 32 equal parts."""
     prior, scale = SHAPES[name]
     model = {"beta_bernoulli": BetaBernoulli(2, 3), "gamma_poisson": GammaPoisson(3, 2, upper=6)}[name]
     made = NoisyStatistics(model, scale=scale, relation=ADD_REMOVE).release([3], SeededSource(1), count=9)
     likelihood, rng, pit, naive = Likelihood.of(made, model, clips=True), np.random.default_rng(5), [], []
-    nodes = prior.ppf((np.arange(64) + 0.5) / 64)
+    nodes = prior.ppf((np.arange(32) + 0.5) / 32)
     for theta in prior.rvs(80, random_state=rng):
         n = int(rng.integers(1, 300))  # flat, as the model says, far from its end
         records = rng.random(n) < theta if name == "beta_bernoulli" else np.minimum(rng.poisson(theta, n), 6)
         noisy = np.array(model.joint(model.statistic(records), n)) + simulated.discrete_laplace(rng, scale, 2)
-        log = likelihood.log(noisy[None].astype(float), nodes, np.zeros(64))[0]
+        log = likelihood.log(noisy[None].astype(float), nodes, np.zeros(32))[0]
         mass = np.exp(log - log.max())
         below = np.append(0, np.cumsum(mass)) / mass.sum()
-        pit.append(np.interp(prior.cdf(theta) * 64, np.arange(65), below))
+        pit.append(np.interp(prior.cdf(theta) * 32, np.arange(33), below))
         release = replace(made, noisy=tuple(noisy.tolist()))
         ((low, high),) = release.read(reading="naive").interval(0.9).values
         naive.append(low <= theta <= high)
@@ -136,10 +136,10 @@ def counts_pit(rows, theta, prior):
 
 @pytest.mark.parametrize(
     ("private", "n", "epsilon"),
-    [*((False, *setting) for setting in SETTINGS), *((True, *setting) for setting in SETTINGS[::3])],
+    [(private, *setting) for private in (False, True) for setting in SETTINGS[::2]],
 )
 def test_counts_are_calibrated(private, n, epsilon):
-    """As above, of 4 cells; n private where noise hides most and least.
+    """As above, of 4 cells; where noise hides most and least.
 
     Short chains cover less, by about 90/ESS per cent: the benchmark has longer ones, and all four of either.
     """
@@ -157,7 +157,7 @@ def test_counts_are_calibrated(private, n, epsilon):
     pit = np.array(pit)
     assert 0.88 <= covered(pit) <= 0.92
     assert kstest(pit, "uniform").pvalue > LEVEL
-    if not private and (n, epsilon) in NOISY:
+    if not private and (n, epsilon) == NOISIEST:
         assert naive < 240
 
 
