@@ -74,7 +74,7 @@ def _log_group(line: LogTransform, reach: Floats, seen: Weights, span: float) ->
         power = np.exp(
             line.count[:, None] * line.record.log_mgf(np.tile(1j * t, (line.theta.size, 1)), line.theta)
         )
-        weight = seen.transforms(t) * times
+        weight = seen.transforms(np.asarray(t, dtype=np.float64)) * times
         plain += _real_part(power, weight)
         if blur:
             soft += _real_part(power * np.exp(-((blur * t) ** 2) / 2), weight)

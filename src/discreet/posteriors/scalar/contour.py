@@ -203,12 +203,13 @@ def period(line: LogTransform | MixedLogTransform, tilt: Floats, deviation: Floa
     here, *there = _at_each(line, np.arange(tilt.size), tilts)
     bounds = (np.array(there) - here + line.nats) / np.concatenate([up, down])
     reach = np.maximum(bounds[: len(up)].min(axis=0), bounds[len(up) :].min(axis=0))
-    return np.ceil(np.maximum(reach, 2.0))
+    return np.asarray(np.ceil(np.maximum(reach, 2.0)), dtype=np.float64)
 
 
 def _at_each(line: LogTransform | MixedLogTransform, rows: NDArray[np.int64], tilts: Floats) -> Floats:
     """Return the logarithm on the real axis, (tilts, rows), in one evaluation."""
-    return line.take(np.tile(rows, len(tilts))).at(tilts.ravel()).reshape(tilts.shape)
+    each = line.take(np.tile(rows, len(tilts))).at(tilts.ravel())
+    return np.asarray(each.reshape(tilts.shape))
 
 
 # ── the integral ────────────────────────────────────────────────────────────────────────────────────────
