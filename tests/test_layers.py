@@ -14,6 +14,7 @@ PURE = (  # the released values and their folders, and nothing that draws
     "discreet.mechanisms.statistics",
     "discreet.mechanisms.statistics.noisy_statistic",
     "discreet.mechanisms.statistics.noisy_groups",
+    "discreet.mechanisms.statistics.noisy_plain",
     "discreet.mechanisms.regression.noisy_moments",
     "discreet.mechanisms.regression.perturbed_fit",
 )

@@ -25,6 +25,7 @@ KINDS = {
     "counts": "a model of counts",
     "regression": "a regression",
     "groups": "a family in each group",
+    "numbers": "plain numbers, without a model",
 }
 OPTIONS = "\n".join(
     f"      {line}"

@@ -87,6 +87,9 @@ from discreet.models.margin_losses import DeclaredLoss as DeclaredLoss
 from discreet.models.margin_losses import Logistic as Logistic
 from discreet.models.mixture import Mixture as Mixture
 from discreet.models.naive_bayes import NaiveBayes as NaiveBayes
+from discreet.models.plain import Histogram as Histogram
+from discreet.models.plain import MeanAndVariance as MeanAndVariance
+from discreet.models.plain import RecordCount as RecordCount
 from discreet.models.regression_records import Records as Records
 from discreet.planning import epsilon_for as epsilon_for
 from discreet.planning import n_for as n_for

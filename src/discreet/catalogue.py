@@ -13,7 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, final
 
 T = TypeVar("T")
-FAMILY, COUNTS, REGRESSION, GROUPS = "family", "counts", "regression", "groups"
+FAMILY, COUNTS, REGRESSION, GROUPS, NUMBERS = (
+    "family",
+    "counts",
+    "regression",
+    "groups",
+    "numbers",
+)
 
 
 def resolve(home: str) -> Any:  # noqa: ANN401 - whatever stands there
@@ -59,7 +65,7 @@ class ModelRow:
     """What exists for one model, and where; `refused` and `pair` say what does not."""
 
     name: str
-    kind: str  # FAMILY, COUNTS, REGRESSION or GROUPS
+    kind: str  # FAMILY, COUNTS, REGRESSION, GROUPS or NUMBERS
     model: str
     examples: tuple[Example, ...]
     statistic: Mapping[str, str]  # what a mechanism reads → builder of (table, model, n)
@@ -184,6 +190,21 @@ def _regression(name: str, model: str, **own: Any) -> ModelRow:  # noqa: ANN401
     )
 
 
+def _numbers(name: str, model: str, example: Example) -> ModelRow:
+    return ModelRow(
+        name,
+        NUMBERS,
+        model,
+        examples=(example,),
+        statistic={"statistic": "statistics.plain:numbers"},
+        reader={"noisy_numbers": "posteriors.plain:read"},
+        planner="planning.plain:plan_numbers",
+        report={"findings": "report.plain:PlainFindings"},
+        binder="statistics.plain:bind_plain",
+        unpredicted=NO_PREDICTION,
+    )
+
+
 def _one(kind: str, **declared: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401 - as a schema file has it
     return {"x": {"kind": kind, **declared}}
 
@@ -202,6 +223,9 @@ NO_TRUNCATION = "OnePosteriorSample truncates Beta and Dirichlet posteriors, not
 NO_ANSWER = (
     "this model has no column to predict from others: it describes the columns that it was given; read "
     "mean(), interval() and log_predictive(), or fit naive Bayes, a network or a regression"
+)
+NO_PREDICTION = (
+    "plain numbers describe the records at hand and predict none: use a family, or a model of columns"
 )
 NO_NAMES = (
     "columns as they are have no names to predict by: BayesianLinearRegression(target=..., features=...) "
@@ -551,6 +575,28 @@ _ROWS = (
         report={"findings": "report.grouped:GroupFindings"},
         binder="statistics.grouped:bind_groups",
         unpredicted=NO_ANSWER,
+    ),
+    _numbers(
+        "record_count",
+        "models.plain:RecordCount",
+        Example({}, _one("binary"), _each(0, 1, 1)),
+    ),
+    _numbers(
+        "histogram",
+        "models.plain:Histogram",
+        Example(
+            {"of": ["ward", "age"], "edges": {"age": [18, 65]}},
+            {
+                "ward": {"kind": "categories", "levels": ["A", "B"], "unknown": "A"},
+                "age": {"kind": "bounded", "lower": 0, "upper": 100},
+            },
+            (("A", 20.5), ("B", 70), ("A", 5)),
+        ),
+    ),
+    _numbers(
+        "mean_and_variance",
+        "models.plain:MeanAndVariance",
+        Example({"of": "x"}, _one("bounded", lower=-4, upper=6), _each(-4, 6, 1.5, 0.25)),
     ),
 )
 ROWS: dict[str, ModelRow] = {row.name: row for row in _ROWS}

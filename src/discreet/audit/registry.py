@@ -16,6 +16,7 @@ from discreet.audit.cases import (
     metric,
     noise,
     objective,
+    plain,
     posterior,
     regression,
     statistics,
@@ -30,6 +31,7 @@ _TABLES = (
     *(metric.case, mcmc.case, hmm.case, objective.case, local.case),
     *(learners.case, trees.case),
     grouped.case,
+    plain.case,
 )
 CASES = {name: build for table in _TABLES for name, build in table.items()}
 

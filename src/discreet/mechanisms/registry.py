@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.catalogue import COUNTS, FAMILY, GROUPS, REGRESSION, Registry
+from discreet.catalogue import COUNTS, FAMILY, GROUPS, NUMBERS, REGRESSION, Registry
 
 if TYPE_CHECKING:
     from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
@@ -91,6 +91,9 @@ _ROWS = {
     "noisy_counts": MechanismRow("statistics.noisy_counts:NoisyCounts", COUNTS, relations=("add_remove",)),
     "one_network_sample": MechanismRow(
         "posterior.network_sample:OneNetworkSample", COUNTS, draws=True, under_distance="metric_sample"
+    ),
+    "noisy_numbers": MechanismRow(
+        "statistics.noisy_numbers:NoisyNumbers", NUMBERS, relations=("add_remove",)
     ),
     "grouped_statistics": MechanismRow(
         "statistics.grouped_statistics:GroupedStatistics",

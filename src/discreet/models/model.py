@@ -1,4 +1,4 @@
-"""What a model is: a family, a model of counts, a regression, or a family in groups."""
+"""What a model is: a family, a model of counts, a regression, a family in groups, or plain numbers."""
 
 from __future__ import annotations
 
@@ -8,5 +8,6 @@ from discreet.families.family import Family
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.grouped import Grouped
+from discreet.models.plain import PlainNumbers
 
-Model: TypeAlias = Family | CountModel | GeneralizedLinear | Grouped
+Model: TypeAlias = Family | CountModel | GeneralizedLinear | Grouped | PlainNumbers

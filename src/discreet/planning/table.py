@@ -17,6 +17,7 @@ from discreet.privacy.words import in_words
 if TYPE_CHECKING:
     from discreet.planning import Plan
     from discreet.planning.counts.plan import CountPrediction
+    from discreet.planning.plain import PlainPrediction
 
 HEAD = (
     "mechanism",
@@ -52,7 +53,9 @@ def estimate(value: float, error: float | None, *, percent: bool = False) -> str
     return f"{plain} ± {100 * error:.1g} %" if percent else f"{plain} ± {error:.1g}"
 
 
-def to_fit(row: Prediction | RegressionPrediction | CountPrediction, *, command: bool) -> list[str]:
+def to_fit(
+    row: Prediction | RegressionPrediction | CountPrediction | PlainPrediction, *, command: bool
+) -> list[str]:
     """Say what a fit of this row would be told, and what it would charge."""
     price = "" if row.price is None else f", which charges {in_words(row.price)}"
     told = on_the_command_line(row.ask) if command else in_python(row.ask)

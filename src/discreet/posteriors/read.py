@@ -16,11 +16,13 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_groups import NoisyGroups
+from discreet.mechanisms.statistics.noisy_plain import NoisyPlain
 from discreet.mechanisms.statistics.noisy_statistic import DEFAULT_READING, NoisyCells, NoisyStatistic, known
 from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.grouped import Grouped
 from discreet.models.model import Model
+from discreet.models.plain import PlainNumbers
 from discreet.posteriors.labels import family_names, family_variables
 from discreet.posteriors.posterior import LEVEL, Diagnostics, Posterior
 from discreet.posteriors.tables import TablePosterior
@@ -68,7 +70,7 @@ class Draws:
         return np.asarray(self.values, dtype=np.float64)
 
 
-ReleasedValue = NoisyStatistic | NoisyCells | NoisyGroups | NoisyMoments | PerturbedFit | Draws
+ReleasedValue = NoisyStatistic | NoisyCells | NoisyGroups | NoisyPlain | NoisyMoments | PerturbedFit | Draws
 
 
 @singledispatch
@@ -80,6 +82,7 @@ def as_released_value(drawn: ArrayLike | ReleasedValue, model: Model, *, several
 @as_released_value.register(NoisyStatistic)
 @as_released_value.register(NoisyCells)
 @as_released_value.register(NoisyGroups)
+@as_released_value.register(NoisyPlain)
 @as_released_value.register(NoisyMoments)
 @as_released_value.register(PerturbedFit)
 def _released_noisy(drawn: ReleasedValue, model: Model, *, several: bool) -> ReleasedValue:
@@ -294,6 +297,19 @@ def _posterior_noisy_groups(
     asked = value.model if prior is None else replace(value.model, model=prior)
     read: Callable[..., Posterior] = row_of(value.model).load("reader", value.kind)
     return read(value, asked, reading, **options)
+
+
+@posterior.register(NoisyPlain)
+def _posterior_noisy_plain(
+    value: NoisyPlain,
+    *,
+    model: PlainNumbers | None = None,
+    reading: str = DEFAULT_READING,
+    **options: ReadingOption,
+) -> Posterior:
+    _refuse(options)
+    read: Callable[..., Posterior] = row_of(value.model).load("reader", value.kind)
+    return read(value, value.model if model is None else model, reading)
 
 
 @posterior.register(PerturbedFit)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from discreet.catalogue import COUNTS, FAMILY, GROUPS, ROWS
+from discreet.catalogue import COUNTS, FAMILY, GROUPS, NUMBERS, ROWS
 from discreet.families.exact_fields import Rational, rational
 from discreet.families.family import Family
 from discreet.families.named_columns import Feature, NamedColumns
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_groups import NoisyGroups
+from discreet.mechanisms.statistics.noisy_plain import NoisyPlain
 from discreet.mechanisms.statistics.noisy_statistic import NoisyCells, NoisyStatistic
 from discreet.models.margin_losses import LOSSES, MarginLoss, named_loss
 from discreet.models.model import Model
@@ -139,6 +140,8 @@ def model_from_json(data: Mapping[str, Any]) -> Model:
     if row.kind == GROUPS:
         given["model"] = model_from_json(given["model"])
         return kind(**{key: _tuples(value) for key, value in given.items()})
+    if row.kind == NUMBERS:
+        return kind(**{key: _tuples(value) for key, value in given.items()})
     special = (
         {}
         if row.kind == COUNTS
@@ -194,7 +197,8 @@ def value_to_json(value: ReleasedValue) -> Json:
 
 
 RELEASED: dict[str, type[ReleasedValue]] = {
-    kind.kind: kind for kind in (NoisyStatistic, NoisyCells, NoisyGroups, Draws, PerturbedFit, NoisyMoments)
+    kind.kind: kind
+    for kind in (NoisyStatistic, NoisyCells, NoisyGroups, NoisyPlain, Draws, PerturbedFit, NoisyMoments)
 }
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 from discreet.mechanisms.regression.noisy_moments import NoisyMoments
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.mechanisms.statistics.noisy_groups import NoisyGroups
+from discreet.mechanisms.statistics.noisy_plain import NoisyPlain
 from discreet.mechanisms.statistics.noisy_statistic import NoisyCells, NoisyStatistic
 from discreet.models.model import Model
 from discreet.posteriors.inference_data import PUBLIC_SEED
@@ -48,7 +49,7 @@ __all__ = ["BrokenRelease", "Release"]
 class Release:
     """A frozen record. Everything that is read from it is post-processing and costs nothing."""
 
-    value: NoisyStatistic | NoisyCells | NoisyGroups | PerturbedFit | NoisyMoments | Draws
+    value: NoisyStatistic | NoisyCells | NoisyGroups | NoisyPlain | PerturbedFit | NoisyMoments | Draws
     model: Model  # the prior
     mechanism: str
     parameters: tuple[tuple[str, Any], ...]  # the knobs, as JSON values, by name

@@ -18,6 +18,7 @@ from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.grouped import Grouped
 from discreet.models.model import Model
+from discreet.models.plain import PlainNumbers
 from discreet.privacy.guarantee import SUBSTITUTE, Relation
 from discreet.tables.derived.demands import range_of
 from discreet.tables.schema import Binary, Bounded, Count, Kind
@@ -64,6 +65,8 @@ def refuse_narrow(table: Table, model: Model) -> None:
     if isinstance(model, Grouped):
         refuse_narrow(table[model.of], model.model)
         return
+    if isinstance(model, PlainNumbers):
+        return  # their bounds are the columns'
     who, limits, names = _taken(model, table.columns)
     if limits is None:
         return

@@ -12,6 +12,7 @@ from discreet.audit.twins import (
     metric,
     noise,
     objective,
+    plain,
     posterior,
     regression,
     trees,
@@ -22,5 +23,6 @@ _TABLES = (
     *(metric.twin, mcmc.twin, hmm.twin, objective.twin, local.twin),
     *(learners.twin, trees.twin),
     grouped.twin,
+    plain.twin,
 )
 TWINS = {name: twin for table in _TABLES for name, twin in table.items()}

@@ -15,6 +15,7 @@ from discreet.models.count_model import CountModel
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.grouped import Grouped
 from discreet.models.model import Model
+from discreet.models.plain import PlainNumbers
 from discreet.posteriors.read import DRAWN, DrawnPosterior
 from discreet.privacy.words import in_words
 from discreet.release.certificate_text import asked_delta, losses, of_metric
@@ -70,6 +71,15 @@ def show_saved(release: Release) -> None:
     rows = summary(release)
     if isinstance(release.model, CountModel):
         show_shares(rows)
+    elif isinstance(release.model, PlainNumbers):
+        table(
+            ("", "number", f"{LEVEL:.0%} interval"),
+            [
+                (row["parameter"], f"{row['mean']:.6g}", "{:.6g} to {:.6g}".format(*row["interval"]))
+                for row in rows
+            ],
+            numbers=(1,),
+        )
     elif release.reading == DRAWN:
         shown = [(row["parameter"], *(f"{x:.6g}" for x in row["draws"])) for row in rows]
         table(("", *(f"draw {i + 1}" for i in range(len(rows[0]["draws"])))), shown)
@@ -140,7 +150,7 @@ def summary(release: Release) -> list[dict[str, Any]]:
     return [
         {
             "parameter": row.name,
-            "prior_mean": float(prior[i]),
+            **({} if prior is None else {"prior_mean": float(prior[i])}),
             "mean": float(row.mean),
             "sd": float(row.sd),
             "level": LEVEL,
@@ -150,12 +160,14 @@ def summary(release: Release) -> list[dict[str, Any]]:
     ]
 
 
-def before(model: Model) -> Floats:
-    """Return the prior means of the coordinates of θ."""
+def before(model: Model) -> Floats | None:
+    """Return the prior means of the coordinates of θ; None where there is no prior."""
     if isinstance(model, GeneralizedLinear):
         return np.zeros(model.dimension)
+    if isinstance(model, PlainNumbers):
+        return None
     if isinstance(model, Grouped):
-        return np.repeat(before(model.model), model.count)
+        return np.repeat(np.ravel(model.model.in_units().mean()), model.count)
     return np.ravel(expect(Family, model).in_units().mean())
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.catalogue import COUNTS, FAMILY, GROUPS, REGRESSION, names
+from discreet.catalogue import COUNTS, FAMILY, GROUPS, NUMBERS, REGRESSION, names
 from discreet.mechanisms.registry import offered_to
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.privacy.under_metric.distances import Metric
 
 
-KINDS_OF_MODEL = (FAMILY, COUNTS, REGRESSION, GROUPS)
+KINDS_OF_MODEL = (FAMILY, COUNTS, REGRESSION, GROUPS, NUMBERS)
 RELATIONS = ("substitute", "add_remove")
 KINDS = {
     "pure": "pure:EPSILON",
@@ -44,8 +44,8 @@ def typed_model(word: object) -> str:
 
 
 def names_own_columns(word: object, prior: Mapping[str, Any] | None = None) -> bool:
-    """Whether a model is told its columns by name: of counts, of groups, or a regression with a target."""
-    return typed_model(word) in names(COUNTS, REGRESSION, GROUPS) or "target" in (prior or {})
+    """Whether a model is told its columns by name: of counts, groups, numbers, a regression with a target."""
+    return typed_model(word) in names(COUNTS, REGRESSION, GROUPS, NUMBERS) or "target" in (prior or {})
 
 
 def starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 import uuid
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from discreet.catalogue import FAMILY, GROUPS, REGRESSION, ROWS, names
+from discreet.catalogue import FAMILY, GROUPS, NUMBERS, REGRESSION, ROWS, names
 from discreet.cli.typed.arguments import assignments, derivations, names_own_columns, number, one_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.models.count_model import CountModel
     from discreet.models.generalized_linear import GeneralizedLinear
     from discreet.models.model import Model as AnyModel
+    from discreet.models.plain import PlainNumbers
     from discreet.tables.schema import Schema
 
 
@@ -173,6 +175,8 @@ def any_model_of(job: Job, schema: Schema | None) -> AnyModel:
     name = one_of("model", str(job.model), names())
     if not names_own_columns(name, job.prior):
         return model_of(job, schema)
+    if name in names(NUMBERS):
+        return _plain(name, job)
     if job.column:
         raise ValueError(f"{name} names its columns in its prior: leave the columns (--column) out")
     kind: type[CountModel | GeneralizedLinear] = ROWS[name].load("model")
@@ -186,6 +190,14 @@ def any_model_of(job: Job, schema: Schema | None) -> AnyModel:
 
         given = {**for_regression(kind, schema, given), **given}
     return _built(kind, given)
+
+
+def _plain(name: str, job: Job) -> AnyModel:
+    """Build plain numbers, of the columns of the job where they are not told their own."""
+    kind: type[PlainNumbers] = ROWS[name].load("model")
+    takes = "of" in inspect.signature(kind).parameters
+    of = {"of": job.column if len(job.column) > 1 else job.column[0]} if job.column and takes else {}
+    return _built(kind, {**of, **job.prior})
 
 
 def _grouped(job: Job, schema: Schema | None) -> AnyModel:
@@ -212,8 +224,6 @@ BOUND = ("sizes", "design", "named")  # what a model learns from the schema
 
 
 def _built(kind: type[M], given: Mapping[str, Any]) -> M:
-    import inspect  # noqa: PLC0415
-
     takes = [name for name in inspect.signature(kind).parameters if name not in BOUND]
     try:
         return kind(
@@ -228,8 +238,6 @@ def _built(kind: type[M], given: Mapping[str, Any]) -> M:
 
 def model_of(job: Job, schema: Schema | None = None) -> Family:
     """Build the prior; what it leaves out is taken from the schema: bounds, categories, a weak prior."""
-    import inspect  # noqa: PLC0415
-
     family: type[Family] = ROWS[one_of("model", str(job.model), names(FAMILY))].load("model")
     takes = [name for name in inspect.signature(family).parameters if name not in BOUND]
     strange = sorted(set(job.prior) - set(takes))
