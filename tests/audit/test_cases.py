@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from discreet.audit.case import LEVEL, empirical, profile_excess, renyi_excess
+from discreet.audit.case import empirical, profile_excess, renyi_excess
 from discreet.audit.cases.median import lower_median, reach
 from discreet.audit.cases.posterior import DRAWS, FAMILIES, HALF, N
 from discreet.audit.registry import CASES
@@ -56,6 +56,7 @@ PROFILE_FACTOR = {
     "noisy_blocks/lloyd": EXACT,
     "noisy_blocks/matched_centres": EXACT,
     "noisy_blocks/second_moments": EXACT,
+    "noisy_blocks/output_perturbation": 1.2,  # the corner of the hinge is round
     "noisy_blocks/class_moments_swapped": 3.1,  # a swap within a class leaves the counts alone
     "noisy_blocks/forest": EXACT,
     "noisy_blocks/boosting": EXACT,
@@ -80,6 +81,7 @@ PROFILE_FACTOR = {
     "adassp": EXACT,
     "noisy_statistics/moments": 1.02,  # 288 of 289 steps
     "objective_perturbation": 1.4,  # its slope is below 1
+    "objective_perturbation/smooth": 2.2,  # slopes of either sign are charged one after the other
     "objective_perturbation/substitute": 3.5,  # two slopes are never 1 at once
     "barker": EXACT,
     "metropolis": EXACT,
@@ -191,12 +193,11 @@ def test_tier_1_no_neighbouring_statistics_exceed_the_claim(family):
             assert all(pair.delta(e) <= d + ROUNDING for e, d in zip(EPSILONS, claimed, strict=True))
 
 
-# A true claim is refuted with probability at most LEVEL = 1e-4 a case, hence any of them with at most 0.02
+# A true claim is refuted with probability at most 0.01/cases each, hence any of them with at most 0.01
 # over the choice of the seed; for this seed the outcome is fixed. Negative controls: the twins, test_zoo.py.
 @pytest.mark.parametrize("name", CASES)
 def test_tier_2_runs_do_not_refute_the_claim(name):
-    assert LEVEL * len(CASES) <= 0.02
-    verdict = empirical(case(name), SeededSource(20260))
+    verdict = empirical(case(name), SeededSource(20260), level=0.01 / len(CASES))
     assert not verdict.refuted
     assert verdict.least_epsilon > 0  # the event was seen, and more often on the left
 

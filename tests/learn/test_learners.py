@@ -30,8 +30,10 @@ LEARNERS = {
     "KMeans": {**NUMBERS},
     "PCA": {**NUMBERS},
     "StandardScaler": {**NUMBERS},
+    "LinearSVC": {**NUMBERS, **TWO},
 }
 SEED = 11
+PURE = {"LinearSVC": {"method": "output"}}  # what a pure promise needs
 
 
 def made(n=80, seed=0):
@@ -122,7 +124,7 @@ def test_one_charge_that_keeps_the_target(name, tmp_path):
     assert fitted.receipt_.about["data"] == "visits"
     assert not fitted.seeded_
     assert built(name, random_state=1).fit(x, y).seeded_
-    pure = built(name, delta=None).fit(x, y)
+    pure = built(name, delta=None, **PURE.get(name, {})).fit(x, y)
     assert pure.guarantee_ <= dc.PureDP(2)
     private = built(name, relation="add_remove").fit(x, y)
     assert private.certificate_["protected"]["number_of_records"] is None
@@ -251,3 +253,25 @@ def test_naive_bayes_beside_scikit_learns():
     assert ours.score(x, y) > exact.score(x, y) - 0.02
     assert ours.theta_ == pytest.approx(exact.theta_, abs=0.1)
     assert ours.var_ == pytest.approx(exact.var_, abs=0.1)
+
+
+def test_a_plane_by_objective_and_by_output():
+    """Both ways find the plane between two clouds, of two classes and of three; C is the second's alone."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(3, size=3000)
+    x = rng.normal(0, 0.4, (3000, 2)) + np.array([[-1, -1], [1, -1], [0, 1.5]])[y]
+    given = {"epsilon": 5, "delta": DELTA, "bounds": (-3, 3), "random_state": 0}
+    for more in ({}, {"method": "output"}, {"method": "output", "delta": None, "C": 0.01}):
+        three = learn.LinearSVC(classes=[0, 1, 2], **{**given, **more}).fit(x, y)
+        assert three.score(x, y) > 0.9
+        assert three.decision_function(x[:4]).shape == (4, 3)
+        two = learn.LinearSVC(classes=[0, 1], **{**given, **more}).fit(x[y < 2], y[y < 2])
+        assert two.score(x[y < 2], y[y < 2]) > 0.95
+        assert two.coef_[0, 0] > abs(two.coef_[0, 1])
+        inside = x[y < 2][:50]
+        given_units = inside @ two.coef_[0] + two.intercept_[0]
+        assert two.decision_function(inside) == pytest.approx(given_units, abs=1e-4 * np.abs(two.coef_).sum())
+    with pytest.raises(ValueError, match="C belongs to"):
+        learn.LinearSVC(classes=[0, 1], C=1, **given).fit(x, y)
+    with pytest.raises(dc.Unreachable, match="δ > 0"):
+        learn.LinearSVC(classes=[0, 1], **{**given, "delta": None}).fit(x, y)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.learn.logistic import LogisticRegression
     from discreet.learn.naive_bayes.categorical import CategoricalNB
     from discreet.learn.naive_bayes.gaussian import GaussianNB
+    from discreet.learn.svc import LinearSVC
     from discreet.learn.trees.additive import AdditiveClassifier, AdditiveRegressor
     from discreet.learn.trees.forest import RandomForestClassifier
     from discreet.learn.without_answers.kmeans import KMeans
@@ -29,6 +30,7 @@ __all__ = [
     "GeneralizedLinearRegression",
     "KMeans",
     "LinearRegression",
+    "LinearSVC",
     "LogisticRegression",
     "PoissonRegression",
     "RandomForestClassifier",
@@ -43,6 +45,7 @@ _HOME = {
     "GeneralizedLinearRegression": "generalized",
     "KMeans": "without_answers.kmeans",
     "LinearRegression": "linear",
+    "LinearSVC": "svc",
     "LogisticRegression": "logistic",
     "PCA": "without_answers.pca",
     "PoissonRegression": "generalized",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, final
@@ -18,6 +19,7 @@ from discreet.learn.private import PrivateEstimator, array
 from discreet.learn.said import unpaid
 from discreet.line.after_charge import numbers
 from discreet.mechanisms.learners.noisy_blocks import Ask, NoisyBlocks
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.models.margin_losses import Floats
 from discreet.posteriors.posterior import LEVEL
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, Relation
@@ -117,21 +119,40 @@ class NoisyLearner(PrivateEstimator):
 
         `ask` alone looks at the records; the numbers that come back are all that may stay.
         """
+
+        def draw() -> Floats:
+            return np.concatenate(ready.release(ask, source))
+
+        sizes = tuple(block.size for block in ready.blocks)
+        return self._kept(ready, ready.guarantee, knobs_of(ready), sizes, draw, n, target, source, **given)
+
+    def _kept(  # noqa: PLR0917 - what a release is made of
+        self,
+        ready: Mechanism,
+        own: Guarantee,
+        knobs: tuple[tuple[str, Any], ...],
+        sizes: tuple[int, ...],
+        draw: Callable[[], Floats],
+        n: int,
+        target: Guarantee,
+        source: Source,
+        **given: Any,  # noqa: ANN401 - as above
+    ) -> tuple[Floats, ...]:
+        """Charge, draw once and record; numbers come in parts of `sizes`. `draw` alone looks at records."""
         public = None if target.relation is ADD_REMOVE else n
-        knobs = knobs_of(ready)
         settings = {name: parameter_to_json(value) for name, value in given.items()}
         name = type(self).__name__
         flat = self._paid(
-            (ready.guarantee, target),
+            (own, target),
             {"model": name, "mechanism": ready.name},
             {"mechanism": dict(knobs), "n": public, "given": settings, "schema": self._schema()},
             numbers,
             lambda: None,
-            lambda _: np.concatenate(ready.release(ask, source)),
+            lambda _: draw(),
         )
-        ends = np.cumsum([block.size for block in ready.blocks])[:-1]
-        self.released_ = tuple(array(part) for part in np.split(flat, ends))
-        self.mechanism_, self.guarantee_, self.target_ = ready, ready.guarantee, target
+        self.released_ = tuple(array(part) for part in np.split(flat, np.cumsum(sizes)[:-1]))
+        self.mechanism_: Any = ready  # NoisyBlocks, or what another one perturbs
+        self.guarantee_, self.target_, self._knobs = own, target, knobs
         self.seeded_, self._n, self._given = source.seeded, public, tuple(sorted(settings.items()))
         return self.released_
 
@@ -162,7 +183,7 @@ class NoisyLearner(PrivateEstimator):
         return LearnedRelease(
             model=Declaration(type(self).__name__, self._given, self.audited),
             mechanism=self.mechanism_.name,
-            parameters=knobs_of(self.mechanism_),
+            parameters=self._knobs,
             theorem=self.mechanism_.theorem,
             guarantee=self.guarantee_,
             target=self.target_,

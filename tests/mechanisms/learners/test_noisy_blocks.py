@@ -52,6 +52,14 @@ def test_wide_noise_stays_on_the_grid_of_the_integers():
     assert abs(out.std() / 2**30 - 1) < 5 / 2000**0.5  # five standard errors
 
 
+def test_noise_beyond_forty_bits_is_calibrated_and_drawn():
+    """Second moments of 30 columns have L2 sensitivities of 2^34: every scale that is tried has a grid."""
+    ready = NoisyBlocks.calibrate((Block("moments", 2, 2**36, 4**34),), target=dc.ApproxDP(0.1, 1e-6))
+    (out,) = ready.release(lambda *_: np.array([1, 2]), SeededSource(1))
+    assert np.isfinite(out).all()
+    assert ready.deviations[0] > 2**38
+
+
 @pytest.mark.parametrize("bad", [np.zeros(3), np.zeros(4, np.int64), np.full(2, 2**62)])
 def test_what_is_not_integers_of_the_blocks_size_is_refused(bad):
     with pytest.raises(ValueError, match="integers"):

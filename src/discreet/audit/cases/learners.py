@@ -18,7 +18,11 @@ from discreet.mechanisms.learners.class_moments import STEPS, class_moments, mom
 from discreet.mechanisms.learners.lloyd import cluster_sums, lloyd_blocks
 from discreet.mechanisms.learners.matched_centres import matched_block
 from discreet.mechanisms.learners.noisy_blocks import Block, NoisyBlocks
+from discreet.mechanisms.learners.output_perturbation import minimum_block, minimum_cells
 from discreet.mechanisms.learners.second_moments import ball_blocks, ball_moments
+from discreet.models.generalized_linear import Feature, GeneralizedLinear
+from discreet.models.hinge import HuberHinge
+from discreet.models.regression_records import Records
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee
 from discreet.privacy.kinds import GaussianDP, PureDP
 from discreet.sampling import exact
@@ -163,3 +167,22 @@ def second_moments() -> Case:
 def ball_of(rows: Sequence[Sequence[float]]) -> Blocks:
     x = np.array(rows, dtype=np.float64).reshape(-1, 2)
     return [part.tolist() for part in ball_moments(x, np.zeros(2), np.ones(2), LENGTH)]
+
+
+# ── the minimum of a regularised hinge, one column, λ = 8
+PLANE = GeneralizedLinear("y", ("x",), norm=1, intercept=False, loss=HuberHinge(1), design=(Feature("x"),))
+STRENGTH = 8.0
+
+
+@case("noisy_blocks/output_perturbation")
+def output() -> Case:
+    """Add a record whose slope stays near −1 at the minimum, λ being large."""
+    target = GaussianDP(1, relation=ADD_REMOVE)
+    block = minimum_block("weights", PLANE, STRENGTH, ADD_REMOVE)
+    mechanism = NoisyBlocks.calibrate((block,), target=target)
+    return gaussian_case(mechanism, [minimum_of([1.0])], [minimum_of([])])
+
+
+def minimum_of(rows: Sequence[float]) -> list[int]:
+    records = Records.of(PLANE, np.array(rows).reshape(-1, 1), np.ones(len(rows)))
+    return list(map(int, minimum_cells(PLANE, records, STRENGTH, ADD_REMOVE)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, final
@@ -23,7 +23,8 @@ from discreet.mechanisms.noise.laplace import default_grid
 from discreet.mechanisms.regression.adassp import AdaSSP
 from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
 from discreet.mechanisms.regression.polynomial_statistics import PolynomialStatistics
-from discreet.models.generalized_linear import BayesianLogisticRegression, Feature
+from discreet.models.generalized_linear import BayesianLogisticRegression, Feature, GeneralizedLinear
+from discreet.models.hinge import HuberHinge
 from discreet.models.regression_records import moment_ball, signed_moments
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Guarantee, Relation
 from discreet.privacy.kinds import GaussianDP
@@ -51,12 +52,15 @@ class Ideal:
     noise: float
     hessian_noise: float
     dimension: int
+    hinge: float | None = None  # of a rounded hinge, how wide; None: logistic
 
     @classmethod
     def of(cls, mechanism: ObjectivePerturbation, records: Sequence[Record]) -> Ideal:
         rows = tuple(tuple(y * v for v in x) for x, y in records)
         noise, hessian_noise = (math.sqrt(v) for v in (mechanism.variance, mechanism.hessian_variance))
-        return cls(rows, mechanism.strength, noise, hessian_noise, mechanism.model.dimension)
+        width = getattr(mechanism.model.loss, "width", None)
+        hinge = None if width is None else float(width)
+        return cls(rows, mechanism.strength, noise, hessian_noise, mechanism.model.dimension, hinge)
 
     @cached_property
     def signed(self) -> Floats:
@@ -64,12 +68,19 @@ class Ideal:
 
     def gradient(self, theta: Floats) -> Floats:
         """∇F at each of m points, m×d."""
-        return np.asarray(-expit(-theta @ self.signed.T) @ self.signed + self.strength * theta)
+        return np.asarray(self._slopes(theta) @ self.signed + self.strength * theta)
+
+    def _slopes(self, theta: Floats) -> Floats:
+        s = theta @ self.signed.T
+        if self.hinge is None:
+            return np.asarray(-expit(-s))
+        return np.asarray(-np.clip((1 + self.hinge - s) / (2 * self.hinge), 0, 1))
 
     def hessian(self, theta: Floats) -> Floats:
-        """Σq(1−q)xxᵀ, m×d×d."""
-        q = expit(-theta @ self.signed.T)
-        return np.asarray(np.einsum("mi,ij,ik->mjk", q * (1 - q), self.signed, self.signed))
+        """Σq(1−q)xxᵀ, or Σ[|1 − s| ≤ h]xxᵀ/(2h), m×d×d."""
+        q = -self._slopes(theta)
+        bends = q * (1 - q) if self.hinge is None else ((q > 0) & (q < 1)) / (2 * self.hinge)
+        return np.asarray(np.einsum("mi,ij,ik->mjk", bends, self.signed, self.signed))
 
     def log_density(self, theta: Floats) -> Floats:
         d, g = self.dimension, self.gradient(theta)
@@ -144,10 +155,10 @@ class Pair:
         return delta
 
 
-def regression(dimension: int) -> BayesianLogisticRegression:
+def regression(dimension: int, norm: int = 1) -> GeneralizedLinear:
     names = tuple(f"x{i}" for i in range(dimension))
-    return BayesianLogisticRegression(
-        "y", names, norm=1, radius=10, intercept=False, design=tuple(Feature(name) for name in names)
+    return GeneralizedLinear(
+        "y", names, norm=norm, radius=10, intercept=False, design=tuple(Feature(name) for name in names)
     )
 
 
@@ -192,6 +203,20 @@ def substitute() -> Case:
         relation=SUBSTITUTE,
     )
     return audited(mechanism, [((1.0, 0.0), 1.0)], [((0.0, 1.0), 1.0)])
+
+
+@case("objective_perturbation/smooth")
+def smooth() -> Case:
+    """Take a record of norm 2 away from the rounded hinge, whose bend is 4/(2h): the norm is squared."""
+    mechanism = ObjectivePerturbation(
+        replace(regression(1, 2), loss=HuberHinge(1)),
+        mu_squared=1,
+        strength=16,
+        epsilon=1,
+        hessian_share=Fraction(1, 20),
+        relation=ADD_REMOVE,
+    )
+    return audited(mechanism, [], [((2.0,), 1.0)])
 
 
 # ── Cases of noisy moments: polynomial statistics of a logistic regression, AdaSSP's three releases.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -12,15 +13,19 @@ from discreet.audit.cases.learners import (
     CORNER,
     FAR,
     LENGTH,
+    PLANE,
+    STRENGTH,
     ball_of,
     centres,
     clusters_of,
     gaussian_case,
+    minimum_of,
     moments_of,
 )
 from discreet.audit.twins.twin import Twins
 from discreet.mechanisms.learners.class_moments import STEPS, moment_blocks
 from discreet.mechanisms.learners.noisy_blocks import Block, NoisyBlocks
+from discreet.mechanisms.learners.output_perturbation import minimum_block
 from discreet.mechanisms.learners.second_moments import DIAGONAL, ball_blocks
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE
 from discreet.privacy.kinds import GaussianDP
@@ -79,3 +84,12 @@ def diagonal_of_the_sums() -> Case:
     reused = replace(second, square=(DIAGONAL * LENGTH) ** 2)
     broken = NoisyBlocks.calibrate((count, sums, reused), target=GaussianDP(1, relation=ADD_REMOVE))
     return gaussian_case(broken, ball_of([[LENGTH / STEPS, 0.0]]), ball_of([]))
+
+
+@twin("noisy_blocks/strength_of_the_mean", "λ of a mean of losses taken for that of their sum")
+def strength_of_the_mean() -> Case:
+    """Noise for 2L/(nλ) of n = 10 records on the minimum of their sum, whose λ is not multiplied by n."""
+    block = minimum_block("weights", PLANE, STRENGTH, ADD_REMOVE)
+    tenth = replace(block, square=Fraction(block.square) / 100)
+    broken = NoisyBlocks((tenth,), "gaussian", 1.0, relation=ADD_REMOVE)
+    return gaussian_case(broken, [minimum_of([1.0])], [minimum_of([])])

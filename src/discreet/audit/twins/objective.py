@@ -22,12 +22,13 @@ from discreet.audit.cases.objective import (
     polynomial_case,
     regression,
 )
-from discreet.audit.twins.twin import RUNS_ONLY, Twins
+from discreet.audit.twins.twin import EXACT_ONLY, RUNS_ONLY, Twins
 from discreet.mechanisms.regression.adassp import AdaSSP
 from discreet.mechanisms.regression.objective_perturbation import ObjectivePerturbation
 from discreet.mechanisms.regression.polynomial_statistics import PolynomialStatistics
+from discreet.models.hinge import HuberHinge
 from discreet.privacy.guarantee import ADD_REMOVE
-from discreet.privacy.kinds import GaussianDP
+from discreet.privacy.kinds import ApproxDP, GaussianDP
 
 twin = Twins()
 
@@ -75,6 +76,23 @@ def no_output_noise() -> Case:
 
     honest = audited(mechanism, ONE, [])
     return replace(honest, event=off_the_grid)
+
+
+@twin(
+    "objective_perturbation/norm_not_squared",
+    "the bend bounded by the norm and not by its square",
+    EXACT_ONLY,
+)
+def norm_not_squared() -> Case:
+    """λ = κc/(e^ε' − 1) where κc² is needed: of norm 4, a quarter of the right λ."""
+    right = ObjectivePerturbation.calibrate(
+        replace(regression(1, 4), loss=HuberHinge(1)), target=ApproxDP(1, 1e-2, relation=ADD_REMOVE)
+    )
+    left, neighbour = (
+        replace(Ideal.of(right, rows), strength=right.strength / 4) for rows in ([((4.0,), 1.0)], [])
+    )
+    pair = Pair(left, neighbour)
+    return Case(right.guarantee, Ideal.draw, (left, neighbour), pair.event(1.0), pair.profile(), 1.0)
 
 
 # ── Broken twins of noisy moments: BROKEN ON PURPOSE, never for use.

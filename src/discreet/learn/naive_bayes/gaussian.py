@@ -58,11 +58,11 @@ class GaussianNB(ClassifierMixin, NoisyLearner):  # type: ignore[misc]
         ready = NoisyBlocks.calibrate(moment_blocks(k, d, target.relation), target=target)
         counts, moments = self._noised(ready, ask, len(x), target, source, classes=labels.tolist())
         self.classes_, self._scale = labels, scale
-        self._read(counts, moments.reshape(2, k, d) / STEPS**2)
+        self._read(counts, moments.reshape(2, k, d) / STEPS**2, ready.deviations)
 
-    def _read(self, counts: Floats, moments: Floats) -> None:
+    def _read(self, counts: Floats, moments: Floats, deviations: tuple[float, ...]) -> None:
         """Set what is predicted with, in units of the columns."""
-        of_count, of_moment = self.mechanism_.deviations
+        of_count, of_moment = deviations
         noise = of_moment / STEPS**2
         found = class_laws(counts, moments, of_count, noise, self._n)
         half, centre = np.array(self._scale.half), np.array(self._scale.centre)

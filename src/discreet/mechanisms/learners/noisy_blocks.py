@@ -13,10 +13,11 @@ from typing import ClassVar, Self, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.families.exact_fields import power_of_two_above
 from discreet.families.family import Integers, root_above
 from discreet.mechanisms.mechanism import WIDEST_DISCRETE, Mechanism, integers, least_noise, positive, whole
 from discreet.mechanisms.noise.base import BasicMechanism
-from discreet.mechanisms.noise.gaussian import Gaussian
+from discreet.mechanisms.noise.gaussian import FINEST, Gaussian
 from discreet.mechanisms.noise.laplace import DiscreteLaplace, default_grid
 from discreet.privacy.accounting.composition import compose, repeat
 from discreet.privacy.arithmetic.ball import Exact
@@ -132,10 +133,11 @@ Noisy: TypeAlias = Callable[[Block, float, Relation], tuple[BasicMechanism, floa
 
 
 def _gaussian(block: Block, scale: float, relation: Relation) -> tuple[BasicMechanism, float]:
-    """σ = scale·Δ₂/√share; a grid that integers lie on."""
+    """σ = scale·Δ₂/√share; a grid that integers lie on, but where the noise is wider than 2^40."""
     length = root_above(Fraction(block.square))
     sigma = scale * float(length) / sqrt(block.share)
-    grid = min(default_grid(Fraction(sigma)), Fraction(1))
+    finest = power_of_two_above(Fraction(sigma) / 2**FINEST)
+    grid = max(min(default_grid(Fraction(sigma)), Fraction(1)), finest)
     return Gaussian(length, sigma, grid, relation=relation), sigma
 
 
