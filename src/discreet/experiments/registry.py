@@ -83,7 +83,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "adversarial-data": Experiment(
         "Privacy of one draw from a posterior that is neither tempered nor private",
-        "G20 ch. 4; F16 §3.1",
+        "F16 suppl. A, fig. 1; G20 ch. 4",
         "adversarial:figure",
         "erratum 12: 2Δ/T is loose at finite n; the exact worst case is drawn beside it",
         ("f16-figure-s1",),
@@ -144,7 +144,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "hmm": Experiment(
         "Hidden Markov case study: states of regions by month, and prediction against ε",
-        "F16 §6",
+        "F16 §5",
         "hidden_markov.case_study:case_study",
         "erratum 20: eq. (48) as printed samples another law; the right one is used. It takes minutes",
     ),

@@ -25,13 +25,15 @@ from discreet.sampling.source import Source
 class AnnealedImportance(Targeted):
     """θ₀ ~ p₀; for each β_j: w ← w·p(n|θ)^{β_j − β_{j−1}}, a Barker move under p₀ p(n|θ)^{β_j} [Neal 2001].
 
-    A move at β_j = ε_j/(2Δ) costs ε_j, each particle pays [F16 suppl. E]; one more step releases the weights.
+    A move at β_j = ε_j/(2Δ) costs ε_j, each particle pays [F16 suppl. C.2]; one more step draws weights.
     One record moves each ln w_s by at most β_J·Δ either way. The state holds the whole released path, from
     which the private weights are computed when they leave, so nothing private is carried along.
     """
 
     name: ClassVar[str] = "annealed_importance"
-    theorem: ClassVar[str] = "F16 suppl. E; moves: barker; weights: DMNS06 on the simplex, or DDR20 Lemma 3.2"
+    theorem: ClassVar[str] = (
+        "F16 suppl. C.2; moves: barker; weights: DMNS06 on the simplex, or DDR20 Lemma 3.2"
+    )
 
     no_posterior: ClassVar[str] = (
         "a run of annealed_importance ends in weighted particles, which are not draws: take them, with their "

@@ -47,7 +47,7 @@ class HiddenMarkovGibbs(Kernel):
     theorem: ClassVar[str] = "F16 §4.1 and §5, DDR20 Lemma 3.2; McSherry 2009 parallel composition over cells"
 
     model: HiddenMarkov = field(kw_only=False)
-    truncation: Exact = Fraction(1, 10)  # F16 §6: a₀ = 1/(10 J)
+    truncation: Exact = Fraction(1, 10)  # F16 §5: a₀ = 1/(10 J)
     shares: tuple[Exact, ...] | None = None  # of ε, one per feature; None: one temperature for all
 
     def __post_init__(self) -> None:

@@ -23,6 +23,7 @@ MODULES = (
     "appendix",
     "review",
     "foulds",
+    "study",
     "robust",
 )
 

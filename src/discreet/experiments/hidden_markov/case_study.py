@@ -1,4 +1,4 @@
-"""The hidden Markov case study of [F16 §6]: states of regions by month, and prediction against ε.
+"""The hidden Markov case study of [F16 §5]: states of regions by month, and prediction against ε.
 
 The full run takes about a quarter of an hour of one core, the quick one about twenty seconds. The log is the
 conflict events where the environment variable DISCREET_DATA names a folder with them, else the synthetic log;

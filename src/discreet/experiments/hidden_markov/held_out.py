@@ -1,4 +1,4 @@
-"""Held-out log-likelihood of the hidden Markov model against ε: noisy counts, OPS and no privacy [F16 §6].
+"""Held-out log-likelihood of the hidden Markov model against ε: noisy counts, OPS and no privacy [F16 §5].
 
 As there, a tenth of the pairs (region, month) is held out at random: their records are taken out before any
 release, no fit reads those cells, and their states come from their neighbours. Every method gets the whole ε.
@@ -97,7 +97,7 @@ class CellSplit:
 
 
 def model_of(log: EventLog, states: int) -> HiddenMarkov:
-    """K states; one chain a region, one step a month, five features; uniform priors, as in F16 §6."""
+    """K states; one chain a region, one step a month, five features; uniform priors, as in F16 §5."""
     return HiddenMarkov(states=states, chain=CHAIN, step=STEP, features=tuple(FEATURES)).bind(log.sizes)
 
 

@@ -14,7 +14,7 @@ from discreet.experiments.hidden_markov.held_out import METHODS, CellSplit, Effo
 from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior, confusion, modal, relabelling
 from discreet.sampling.source import SeededSource
 
-EPSILON = 5.0  # of F16 §6, over all five features together
+EPSILON = 5.0  # of F16 §5, over all five features together
 STATES = (2, 3)
 SHOWN = {"exact": "no privacy", "noise_aware": "noise-aware", "naive": "naive", "ops": "OPS"}
 FULL = Effort((EPSILON,), 1, 0, 4, 150, 150, 10, 5)

@@ -51,7 +51,7 @@ class Resampled(Ending):
 @final
 @dataclass(frozen=True)
 class NoisyWeights(Ending):
-    """w̄ + Laplace: two points of the simplex are at most 2 apart in L1, whatever the data [F16 suppl. E].
+    """w̄ + Laplace: two points of the simplex are at most 2 apart in L1, whatever the data [F16 suppl. C.2].
 
     w̄ is rounded to 2⁻²⁰ first, which can add one unit for each particle. Negative entries are left as they
     are: whoever averages with them may project.

@@ -124,7 +124,7 @@ class Laplace(RealNoise):
     scale: Exact
     grid: Exact | None = None  # public; None takes the power of two near scale·2^-20
     name: ClassVar[str] = "laplace"
-    theorem: ClassVar[str] = "Dwork, McSherry, Nissim, Smith 2006, Prop. 1; N19 Prop. 3.5; post-processing"
+    theorem: ClassVar[str] = "Dwork, McSherry, Nissim, Smith 2006, Prop. 1; N19 Prop. 3.6; post-processing"
 
     def __post_init__(self) -> None:
         positive(self.sensitivity, "the L1 sensitivity")
