@@ -176,6 +176,7 @@ def _regression(name: str, model: str, **own: Any) -> ModelRow:  # noqa: ANN401
         model,
         statistic={
             **dict.fromkeys(("statistic", "records"), "statistics.records:records"),
+            "passes": "statistics.records:passes",
             "moments": "statistics.signed_moments:signed",
         },
         reader={

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NoReturn, Self, final
@@ -52,8 +52,43 @@ class Records:
             raise ValueError("rows or answers are not those the promise is about: build them by Records.of")
         return self
 
+    def chunks(self) -> Iterator[Self]:
+        """Give the rows part by part: here all at once."""
+        yield self
+
     def __reduce__(self) -> NoReturn:
         raise TypeError("private rows are not copied or pickled; release them through a mechanism")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Passes:
+    """Records that stay where they are and are read anew, part by part, at each pass over them.
+
+    Memory holds one part at a time, however many records there are. They must be the same at every pass.
+    """
+
+    model: GeneralizedLinear
+    n: int = field(repr=False)
+    read: Callable[[], Iterator[Records]] = field(repr=False)
+
+    def chunks(self) -> Iterator[Records]:
+        """Give the records part by part, each proved to be as the promise takes it."""
+        seen = 0
+        for part in self.read():
+            seen += part.n
+            yield part.held_to(self.model)
+        if seen != self.n:
+            raise ValueError("the table changed while it was read: its number of records is another one")
+
+    def held_to(self, model: GeneralizedLinear) -> Self:
+        """Return itself if made for this model; `chunks` proves each part."""
+        if model != self.model:
+            raise ValueError("these records were prepared for another model; read the table for this one")
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a door to private rows is not copied or pickled")
 
 
 def rows_of(model: GeneralizedLinear, features: ArrayLike) -> Floats:
@@ -129,4 +164,8 @@ def signed_moments(model: GeneralizedLinear, features: ArrayLike, answers: Array
 
 # ── What a regression mechanism is given, from encoded rows in memory: their records, or sums over them.
 # Mechanism.reads → (model, features, answers) ↦ the value that its release takes
-VALUES: dict[str, Callable[..., Any]] = {"records": Records.of, "moments": signed_moments}
+VALUES: dict[str, Callable[..., Any]] = {
+    "records": Records.of,
+    "passes": Records.of,
+    "moments": signed_moments,
+}

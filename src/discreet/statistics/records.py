@@ -13,7 +13,7 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.named_columns import Feature, NamedColumns
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats, Logistic, MarginLoss
-from discreet.models.regression_records import Records
+from discreet.models.regression_records import Passes, Records
 from discreet.statistics.bounded_statistic import PrivateValue
 from discreet.statistics.sums import as_number, at_most
 from discreet.tables.derived.columns import Affine, Column, Compare, Constant, Expression
@@ -214,22 +214,51 @@ class Sign(Expression):
 
 # ── records
 BATCH = 2**15
+MOST = 2**24  # numbers that memory takes at once, 128 MB; with more, each pass reads them anew
 
 
 def records(table: Table, model: GeneralizedLinear, n: int | None) -> Callable[[], PrivateValue]:
     """Prepare the rows; a remote engine sends them into this process."""
     del n  # every row is read, and `checked` counts them
+    parts = _parts(table, model)
+
+    def read() -> PrivateValue:
+        found = _together(model, list(parts()))
+        return PrivateValue(found, found.n)
+
+    return read
+
+
+def passes(table: Table, model: GeneralizedLinear, n: int | None) -> Callable[[], PrivateValue]:
+    """Prepare the rows as `records` does; many stay in an embedded engine, to be read in passes over them."""
+    if not table.source.embedded:
+        return records(table, model, n)
+    parts = _parts(table, model)
+
+    def read() -> PrivateValue:
+        held: list[Records] = []
+        count, large = 0, False
+        for part in parts():
+            count += part.n
+            large = large or count * model.dimension > MOST
+            held = [] if large else [*held, part]
+        rows = Passes(model, count, parts) if large else _together(model, held)
+        return PrivateValue(rows, count)
+
+    return read
+
+
+def _parts(table: Table, model: GeneralizedLinear) -> Callable[[], Iterator[Records]]:
     columns = compact(table, model)
     stream, kinds = _batches(columns), [columns.schema[name] for name in columns.columns]
     widths = [sum(feature.column == name for feature in model.design) for name in model.features]
+    return lambda: (Records.of(model, *_encoded(kinds, widths, batch)) for batch in stream())
 
-    def read() -> PrivateValue:
-        parts = [Records.of(model, *_encoded(kinds, widths, batch)) for batch in stream()]
-        rows = np.concatenate([part.rows for part in parts] or [np.zeros((0, model.dimension))])
-        answers = np.concatenate([part.answers for part in parts] or [np.zeros(0)])
-        return PrivateValue(Records(rows, answers), len(rows))
 
-    return read
+def _together(model: GeneralizedLinear, parts: list[Records]) -> Records:
+    rows = np.concatenate([part.rows for part in parts] or [np.zeros((0, model.dimension))])
+    answers = np.concatenate([part.answers for part in parts] or [np.zeros(0)])
+    return Records(rows, answers)
 
 
 def _batches(table: Table) -> Callable[[], Iterator[Any]]:

@@ -20,10 +20,10 @@ from discreet.families.family import public_size
 from discreet.mechanisms.mechanism import ModelMechanism
 from discreet.mechanisms.regression.objective_calibration import analysed, calibrated
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
-from discreet.mechanisms.regression.samplers.certified_minimum import TiltedSum, curvature, minimum
+from discreet.mechanisms.regression.samplers.certified_minimum import TiltedSum, added, curvature, minimum
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import Floats
-from discreet.models.regression_records import Records
+from discreet.models.regression_records import Passes, Records
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation, Unreachable
 from discreet.privacy.worst_pairs.perturbed_objective import PerturbedObjective
@@ -51,7 +51,7 @@ class ObjectivePerturbation(ModelMechanism):
         "KST12's density of the minimum, with the exact loss max_q qX + q(1−q)(c²/λ − μ²/2); substitution "
         "through the union; E[δ*(ε − X₂)] for the Gaussian releases that follow"
     )
-    reads: ClassVar[str] = "records"
+    reads: ClassVar[str] = "passes"
 
     model: GeneralizedLinear = field(kw_only=False)
     n: int | None = None
@@ -172,7 +172,7 @@ class ObjectivePerturbation(ModelMechanism):
 
     # ── the release ─────────────────────────────────────────────────────────────────────────────────
     def release(
-        self, value: Records, source: Source | None = None, *, count: int | None = None
+        self, value: Records | Passes, source: Source | None = None, *, count: int | None = None
     ) -> PerturbedFit:
         """Fit once, with noise inside and out; the private `count` is not needed."""
         del count
@@ -192,11 +192,11 @@ class ObjectivePerturbation(ModelMechanism):
             seeded=bits.seeded,
         )
 
-    def _check(self, value: Records) -> None:
+    def _check(self, value: Records | Passes) -> None:
         if self.n is not None and value.n != self.n:
             raise ValueError(f"the promise is for n = {self.n} records, which is public: give as many")
 
-    def _estimate(self, value: Records, source: Source) -> Floats:
+    def _estimate(self, value: Records | Passes, source: Source) -> Floats:
         tilt, grid, _ = self._grids()
         d = self.model.dimension
         b = exact.normal(source, 0, self.variance, d, tilt)
@@ -204,10 +204,14 @@ class ObjectivePerturbation(ModelMechanism):
         noise = exact.normal(source, 0, self.output_variance / grid**2, d, 1)
         return np.array([float((k + int(z)) * grid) for k, z in zip(found, noise, strict=True)])
 
-    def _hessian(self, value: Records, estimate: Floats, source: Source) -> Floats:
+    def _hessian(self, value: Records | Passes, estimate: Floats, source: Source) -> Floats:
         d, grid = self.model.dimension, self._grids()[2]
-        bends = self.model.loss.bend(value.rows @ coarse(estimate), value.answers)
-        cells = np.rint(curvature(value.rows, bends) / float(grid))
+        near = coarse(estimate)
+        parts = (
+            curvature(part.rows, self.model.loss.bend(part.rows @ near, part.answers))
+            for part in value.chunks()
+        )
+        cells = np.rint(added(parts, np.zeros((d, d))) / float(grid))
         scaled = self.hessian_variance / grid**2
         diagonal = exact.normal(source, 0, scaled, d, 1)
         upper = exact.normal(source, 0, scaled / 2, d * (d - 1) // 2, 1) if d > 1 else np.zeros(0)

@@ -7,7 +7,7 @@ refinement in ball arithmetic, which always ends since a gradient step contracts
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, singledispatch
@@ -18,7 +18,7 @@ from flint import arb, arb_mat
 
 from discreet.models.generalized_linear import GeneralizedLinear
 from discreet.models.margin_losses import ClippedPoisson, Floats, Logistic, MarginLoss
-from discreet.models.regression_records import Records
+from discreet.models.regression_records import Passes, Records
 from discreet.numerics.search import descend, inverted
 from discreet.privacy.arithmetic.ball import ball, ceiling, precision
 
@@ -42,6 +42,21 @@ def summation(n: int) -> float:
     return (LEAF + max(0, math.ceil(math.log2(max(n, 1) / LEAF))) + 8) * UNIT * 1.0001
 
 
+def added(parts: Iterable[Floats], zero: Floats) -> Floats:
+    """Add up parts, carrying what each addition rounds off [Neumaier 1974]: Σ to two roundings of Σ|part|.
+
+    One part stays as it is, bit for bit. `summation` has room for the two: a pairwise sum of three factors
+    leaves five of its eight.
+    """
+    total, lost = zero, np.zeros_like(zero)
+    for part in parts:
+        new = total + part
+        larger = np.abs(total) >= np.abs(part)
+        lost = lost + np.where(larger, (total - new) + part, (part - new) + total)
+        total = new
+    return np.asarray(total + lost)
+
+
 def curvature(rows: Floats, bends: Floats) -> Floats:
     """Σ bend·xxᵀ"""
     d = rows.shape[1]
@@ -63,7 +78,7 @@ class TiltedSum:
     """F(w) + b·w, F = Σφ(x_i·w, y_i) + (λ/2)‖w‖²: λ-strongly convex."""
 
     model: GeneralizedLinear
-    records: Records = field(repr=False)
+    records: Records | Passes = field(repr=False)
     strength: float  # λ, exactly
     tilt: Floats = field(repr=False)  # b, exactly
 
@@ -78,16 +93,26 @@ class TiltedSum:
             return ceiling(ball(self.model.bound_square).sqrt())
 
     def gradient(self, w: Floats) -> Floats:
-        rows, d = self.records.rows, len(w)
-        slopes = self.loss.slope(rows @ w, self.records.answers)
-        total = pairwise(lambda i, j: slopes[i:j] @ rows[i:j], 0, len(rows)) if len(rows) else np.zeros(d)
+        total = added((self._slopes(part, w) for part in self.records.chunks()), np.zeros(len(w)))
         return np.asarray(total + (self.strength * w + self.tilt))
+
+    def _slopes(self, part: Records, w: Floats) -> Floats:
+        """Σφ'·x over a part of the records"""
+        rows = part.rows
+        if not len(rows):
+            return np.zeros(len(w))
+        slopes = self.loss.slope(rows @ w, part.answers)
+        return pairwise(lambda i, j: slopes[i:j] @ rows[i:j], 0, len(rows))
 
     def hessian(self, w: Floats, every: int = 1) -> Floats:
         """∇² at w; from every k-th record alone, k times, for a direction."""
-        rows, answers = self.records.rows[::every], self.records.answers[::every]
-        bends = self.loss.bend(rows @ w, answers) * every
-        return curvature(rows, bends) + self.strength * np.eye(len(w))
+        d = len(w)
+        parts = (self._bends(part.rows[::every], part.answers[::every], w) for part in self.records.chunks())
+        return added((part * every for part in parts), np.zeros((d, d))) + self.strength * np.eye(d)
+
+    def _bends(self, rows: Floats, answers: Floats, w: Floats) -> Floats:
+        """Σφ''·xxᵀ over a part of the records"""
+        return curvature(rows, self.loss.bend(rows @ w, answers))
 
     def slack(self, w: Floats) -> float:
         """Bound the error of `gradient`: of margins, of slopes, of sums."""
@@ -194,10 +219,11 @@ def _norm(g: arb_mat) -> arb:
 
 def _ball_gradient(problem: TiltedSum, w: arb_mat) -> arb_mat:
     total = w * arb(problem.strength) + arb_mat([[float(b)] for b in problem.tilt])
-    for row, y in zip(problem.records.rows, problem.records.answers, strict=True):
-        x = arb_mat([[float(v)] for v in row])
-        s = (x.transpose() * w)[0, 0]
-        total += x * ball_slope(problem.loss, s, float(y))
+    for part in problem.records.chunks():
+        for row, y in zip(part.rows, part.answers, strict=True):
+            x = arb_mat([[float(v)] for v in row])
+            s = (x.transpose() * w)[0, 0]
+            total += x * ball_slope(problem.loss, s, float(y))
     return total
 
 
