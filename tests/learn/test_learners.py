@@ -275,3 +275,27 @@ def test_a_plane_by_objective_and_by_output():
         learn.LinearSVC(classes=[0, 1], C=1, **given).fit(x, y)
     with pytest.raises(dc.Unreachable, match="δ > 0"):
         learn.LinearSVC(classes=[0, 1], **{**given, "delta": None}).fit(x, y)
+
+
+def test_regressions_by_their_coefficients(tmp_path):
+    """Pure ε too, one charge, and near least squares and the logistic fit where noise is small."""
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-1, 1, (4000, 2))
+    y = np.clip(x @ [0.5, -0.3] + 0.1 + 0.1 * rng.standard_normal(4000), -1, 1)
+    ledger = dc.Ledger.open(f"{tmp_path}/b.db", budget=dc.PureDP(10**7))
+    given = {"bounds": (-1, 1), "method": "functional", "random_state": 0, "ledger": ledger}
+    line = learn.LinearRegression(epsilon=10**5, answers=(-1, 1), **given).fit(x, y, charge_id="line")
+    assert line.coef_ == pytest.approx([0.5, -0.3], abs=0.02)
+    assert line.intercept_ == pytest.approx(0.1, abs=0.02)
+    assert line.score(x, y) > 0.8
+    assert line.guarantee_ <= dc.PureDP(10**5)
+    assert line.coef_interval_.shape == (2, 2)
+    again = learn.LinearRegression(epsilon=10**5, answers=(-1, 1), **given).fit(0 * x, y, charge_id="line")
+    assert (again.coef_ == line.coef_).all()
+    sides = (x @ [1.0, -1.0] > 0).astype(int)
+    plane = learn.LogisticRegression(epsilon=10**5, classes=[0, 1], **given).fit(x, sides)
+    assert plane.score(x, sides) > 0.97
+    assert plane.certificate_["verification"]["audit"] == ["noisy_blocks/functional_classes"]
+    assert plane.report(tmp_path / "page.html").exists()
+    with pytest.raises(ValueError, match="method must be"):
+        learn.LogisticRegression(epsilon=1, classes=[0, 1], bounds=(-1, 1), method="magic").fit(x, sides)

@@ -18,6 +18,7 @@ from discreet.families.linear_regression import BayesianLinearRegression
 from discreet.families.named_columns import Feature, NamedColumns
 from discreet.families.records import FAR
 from discreet.learn.declared import Scale, names_of, norm_of, refuse_texts, target_of
+from discreet.learn.functional import FunctionalLinear, adopted, functional_asked
 from discreet.learn.modelled import ModelledEstimator
 from discreet.learn.private import array
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
@@ -48,10 +49,17 @@ class LinearRegression(RegressorMixin, ModelledEstimator):  # type: ignore[misc]
     answers: Sequence[float] | None = None
     radius: float | None = None
     noise: str | None = None
+    method: str = "bayesian"
 
     # ── fit ──
     def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
         refuse_texts(y)
+        self.functional_ = None
+        if functional_asked(self.method):
+            more = {} if self.radius is not None else {"radius": 1}
+            inner = FunctionalLinear(**self._shared(FunctionalLinear, **more))
+            self.functional_ = adopted(self, inner, x, y, target, source)
+            return
         scale, answers = Scale.of(self.bounds, x.shape[1]), self._answers()
         length = float(norm_of(self.norm, scale))
         if not 0 < length < np.inf:
@@ -145,6 +153,10 @@ class LinearRegression(RegressorMixin, ModelledEstimator):  # type: ignore[misc]
     def predict(self, X: ArrayLike, *, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
         """E[y | x] for rows scaled as in fit; with return_std also the deviation of y, w's included."""
         check_is_fitted(self)
+        if isinstance(self.functional_, FunctionalLinear):
+            if return_std:
+                raise ValueError("method='functional' has no posterior, and so no deviation of y")
+            return self.functional_.expected(self._columns(X))
         rows = self._rows(self._columns(X))
         mean: Floats = self.posterior_.middle(rows)
         return (mean, self.posterior_.deviation(rows)) if return_std else mean

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.learn.classes import Labels, declared_classes
 from discreet.learn.declared import Scale
+from discreet.learn.functional import FunctionalLogistic, adopted, functional_asked
 from discreet.learn.private import array
 from discreet.learn.regression import PrivateRegression, answers, probabilities
 from discreet.models.generalized_linear import BayesianLogisticRegression
@@ -31,6 +32,7 @@ class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[mi
     which are then scaled to [−1, 1] (norm is √d unless given), or None to take columns as they are; `radius`,
     a guess of ‖w‖ for the scaled columns. Missing numbers count as the middle of their column. More than two
     classes are told apart one against the rest, and the target is met by all of these fits together.
+    method="functional" noises the loss to second order instead, for a pure ε too: see FunctionalLogistic.
 
     `ledger` (a Ledger, a path or a URL) is charged durably before a value is looked at. WITHOUT ONE NOTHING
     RECORDS WHAT WAS SPENT: every fit, also of each fold of a cross-validation, is a further release. A
@@ -38,9 +40,16 @@ class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[mi
     """
 
     classes: Sequence[Any] | None = None
+    method: str = "bayesian"
 
     # ── fit ──
     def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
+        self.functional_ = None
+        if functional_asked(self.method):
+            inner = FunctionalLogistic(**self._shared(FunctionalLogistic))
+            self.functional_ = adopted(self, inner, x, y, target, source)
+            self.classes_ = inner.classes_
+            return
         classes, scale = declared_classes(self.classes), Scale.of(self.bounds, x.shape[1])
         models = self._models(classes, scale)
         posteriors = self._posteriors(models, scale, x, lambda: answers(y, classes), target, source)
@@ -57,6 +66,8 @@ class LogisticRegression(ClassifierMixin, PrivateRegression):  # type: ignore[mi
     def predict_proba(self, X: ArrayLike) -> Floats:
         """E over the posterior of P(class | x), a column for each of `classes_`; free."""
         check_is_fitted(self)
+        if isinstance(self.functional_, FunctionalLogistic):
+            return probabilities(self.functional_.probabilities(self._columns(X)))
         scaled = self._scale(self._columns(X))
         several = self.posterior_ if isinstance(self.posterior_, tuple) else (self.posterior_,)
         return probabilities([p.probability(scaled) for p in several])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -100,6 +101,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         self.receipt_ = replace(receipt, computed=True, replay=False)
         # an error while encoding may quote a record as one while drawing may
         return release_once(book, receipt, lambda: blind(encode), draw, written)
+
+    def _shared(self, other: type[PrivateEstimator], **more: Any) -> dict[str, Any]:  # noqa: ANN401 - parameters
+        """Return what another estimator takes of the parameters of this one."""
+        mine, taken = self.get_params(deep=False), inspect.signature(other).parameters
+        return {name: value for name, value in mine.items() if name in taken} | more
 
     def _read_rows(self, X: ArrayLike, relation: Relation | None, *, reset: bool) -> NDArray[Any]:
         """Check shape, types and names before the charge, and no value."""

@@ -22,6 +22,7 @@ from discreet.report import report
 if TYPE_CHECKING:
     import pandas as pd
 
+    from discreet.learn.noisy import NoisyLearner
     from discreet.privacy.guarantee import Guarantee
 
 UNPAID = "no ledger was given: nothing records what was spent"
@@ -29,6 +30,8 @@ UNPAID = "no ledger was given: nothing records what was spent"
 
 class Said:
     """Summary, certificate and page of what models of the catalogue say; free, as the release is public."""
+
+    functional_: NoisyLearner | None = None  # what method="functional" of a regression was fitted by
 
     if TYPE_CHECKING:
         posterior_: Any
@@ -55,6 +58,8 @@ class Said:
     @property
     def summary_(self) -> pd.DataFrame:
         """Mean, deviation and 90 % interval of every coefficient; of several fits by class."""
+        if self.functional_ is not None:
+            return self.functional_.summary_
         import pandas as pd  # noqa: PLC0415 - heavy
 
         frames = [posterior.summary() for posterior in self._posteriors_]
@@ -72,10 +77,14 @@ class Said:
     @property
     def certificate_(self) -> dict[str, Any]:
         """What was promised, and why; of several fits for all of them together."""
+        if self.functional_ is not None:
+            return self.functional_.certificate_
         return self.releases_[0].certificate()
 
     def report(self, path: str | Path) -> Path:
         """Write one page about the fit; of several one page for each class, beside each other."""
+        if self.functional_ is not None:
+            return self.functional_.report(path)
         place, releases = Path(path).expanduser(), self.releases_
         if len(releases) == 1:
             place.write_text(report(releases[0]), encoding="utf-8")
@@ -125,6 +134,8 @@ class SaidOfLine(Said):
 
     def interval(self, level: float = LEVEL) -> Floats:
         """Equal-tailed intervals of `coef_`, its shape and then both ends."""
+        if self.functional_ is not None:
+            return self.functional_.interval(level).reshape((*np.shape(self.coef_), 2))
         each = [p.flat_interval(level)[: self.n_features_in_] for p in self._posteriors_]
         return np.asarray(each if np.ndim(self.coef_) == 2 else each[0])
 
@@ -138,6 +149,8 @@ class SaidOfLine(Said):
         """90 % intervals of `intercept_`; of a line without one there is none."""
         if not self.intercept:
             raise AttributeError("the model has no intercept: intercept=False")
+        if self.functional_ is not None:
+            raise AttributeError("method='functional' has no interval of the intercept")
         each = [p.flat_interval(LEVEL)[self.n_features_in_] for p in self._posteriors_]
         return np.asarray(each if np.ndim(self.coef_) == 2 else each[0])
 

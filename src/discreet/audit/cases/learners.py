@@ -15,6 +15,7 @@ from discreet.audit.case import Case, Cases, Profile
 from discreet.audit.cases.noise import discrete_laplace_pmf, moved
 from discreet.audit.exact_profiles import finite, normal
 from discreet.mechanisms.learners.class_moments import STEPS, class_moments, moment_blocks, moments_of_all
+from discreet.mechanisms.learners.functional import class_blocks, class_sums, square_block, square_sums
 from discreet.mechanisms.learners.lloyd import cluster_sums, lloyd_blocks
 from discreet.mechanisms.learners.matched_centres import matched_block
 from discreet.mechanisms.learners.noisy_blocks import Block, NoisyBlocks
@@ -186,3 +187,33 @@ def output() -> Case:
 def minimum_of(rows: Sequence[float]) -> list[int]:
     records = Records.of(PLANE, np.array(rows).reshape(-1, 1), np.ones(len(rows)))
     return list(map(int, minimum_cells(PLANE, records, STRENGTH, ADD_REMOVE)))
+
+
+# ── coefficients of quadratic losses: one column, no intercept
+ENDS = (np.zeros(1), np.ones(1))
+
+
+@case("noisy_blocks/functional_squares")
+def squares() -> Case:
+    """Add (x, y) = (1, 1): all second moments move together by ‖(x, y)‖²."""
+    target = GaussianDP(1, relation=ADD_REMOVE)
+    block = square_block(1, STEPS, ADD_REMOVE, constant=False)
+    return gaussian_case(NoisyBlocks.calibrate((block,), target=target), squares_of([1.0]), squares_of([]))
+
+
+def squares_of(rows: Sequence[float]) -> Blocks:
+    x = np.array(rows, dtype=np.float64)
+    return [list(map(int, square_sums(x[:, None], x, ENDS, ENDS, STEPS, constant=False)))]
+
+
+@case("noisy_blocks/functional_classes")
+def by_class() -> Case:
+    """Add a record of full length: the sum of its class and the second moment move furthest."""
+    target = GaussianDP(1, relation=ADD_REMOVE)
+    blocks = class_blocks(2, 1, STEPS, ADD_REMOVE, constant=False)
+    return gaussian_case(NoisyBlocks.calibrate(blocks, target=target), classes_of([1.0]), classes_of([]))
+
+
+def classes_of(rows: Sequence[float]) -> Blocks:
+    x, codes = np.array(rows, dtype=np.float64)[:, None], np.ones(len(rows), np.int64)
+    return [list(map(int, part)) for part in class_sums(x, codes, 2, ENDS, STEPS, constant=False)]

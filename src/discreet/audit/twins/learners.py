@@ -21,9 +21,11 @@ from discreet.audit.cases.learners import (
     gaussian_case,
     minimum_of,
     moments_of,
+    squares_of,
 )
 from discreet.audit.twins.twin import Twins
 from discreet.mechanisms.learners.class_moments import STEPS, moment_blocks
+from discreet.mechanisms.learners.functional import square_block
 from discreet.mechanisms.learners.noisy_blocks import Block, NoisyBlocks
 from discreet.mechanisms.learners.output_perturbation import minimum_block
 from discreet.mechanisms.learners.second_moments import DIAGONAL, ball_blocks
@@ -93,3 +95,12 @@ def strength_of_the_mean() -> Case:
     tenth = replace(block, square=Fraction(block.square) / 100)
     broken = NoisyBlocks((tenth,), "gaussian", 1.0, relation=ADD_REMOVE)
     return gaussian_case(broken, [minimum_of([1.0])], [minimum_of([])])
+
+
+@twin("noisy_blocks/coefficients_one_by_one", "the largest coefficient's bound for all of them together")
+def coefficients_one_by_one() -> Case:
+    """Noise for one coefficient of (y − xw)², which moves by 1, on three that move together by 2."""
+    block = square_block(1, STEPS, ADD_REMOVE, constant=False)
+    one = replace(block, square=Fraction(block.square) / 4)
+    broken = NoisyBlocks.calibrate((one,), target=GaussianDP(1, relation=ADD_REMOVE))
+    return gaussian_case(broken, squares_of([1.0]), squares_of([]))

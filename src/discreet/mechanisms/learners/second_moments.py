@@ -10,6 +10,7 @@ import numpy as np
 from discreet.families.family import Integers
 from discreet.mechanisms.learners.class_moments import CHUNK, quantised
 from discreet.mechanisms.learners.noisy_blocks import Block, Floats
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import Relation
 
 DIAGONAL, BESIDE = (
@@ -27,13 +28,19 @@ def ball_blocks(columns: int, length: int, relation: Relation) -> tuple[Block, B
     """
     moved = 2 if relation.replaces else 1
     most = length**2
-    pairs = columns * (columns + 1) // 2
-    in_l1 = DIAGONAL * most + BESIDE * most * (columns - 1) // 2 + 1  # Σ_{i<j}|q_iq_j| ≤ (d − 1)R²/2
     return (
         Block("count", 1, moved, moved, OF_COUNT),
         Block("sums", columns, moved * _root(columns * most), moved**2 * most, OF_SUMS),
-        Block("second moments", pairs, moved * in_l1, moved * (DIAGONAL * most) ** 2, 1 - OF_COUNT - OF_SUMS),
+        product_block(columns, most, relation, 1 - OF_COUNT - OF_SUMS),
     )
+
+
+def product_block(columns: int, most: int, relation: Relation, share: Exact = 1) -> Block:
+    """Return the third block alone, for rows with ‖q‖² ≤ most."""
+    moved = 2 if relation.replaces else 1
+    in_l1 = DIAGONAL * most + BESIDE * most * (columns - 1) // 2 + 1  # Σ_{i<j}|q_iq_j| ≤ (d − 1)R²/2
+    pairs = columns * (columns + 1) // 2
+    return Block("second moments", pairs, moved * in_l1, moved * (DIAGONAL * most) ** 2, share)
 
 
 def _root(x: int) -> int:
@@ -49,9 +56,14 @@ def ball_moments(x: Floats, middle: Floats, half: Floats, length: int) -> tuple[
         q = shortened(quantised(x[start : start + CHUNK], middle, half), length)
         sums += q.sum(axis=0)
         second += q.T @ q  # whole numbers, exact below 2^53
-    upper = np.triu_indices(d, 1)
-    flat = np.concatenate([DIAGONAL * np.diag(second), BESIDE * second[upper]])
-    return np.array([len(x)]), sums.astype(np.int64), flat.astype(np.int64)
+    return np.array([len(x)]), sums.astype(np.int64), packed(second)
+
+
+def packed(products: Floats) -> Integers:
+    """Return the third block's integers of Σqqᵀ."""
+    upper = np.triu_indices(len(products), 1)
+    flat = np.concatenate([DIAGONAL * np.diag(products), BESIDE * products[upper]])
+    return flat.astype(np.int64)
 
 
 def shortened(q: Floats, length: int) -> Floats:
