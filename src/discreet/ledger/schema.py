@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import (
     DDL,
@@ -234,7 +235,7 @@ def _postgresql(url: URL) -> Engine:
         ) from error
 
 
-def _sqlite_durable(connection: Any, _record: object) -> None:  # noqa: ANN401 - a DBAPI connection
+def _sqlite_durable(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # the driver must not open transactions of its own
     connection.execute("PRAGMA synchronous = FULL")
 

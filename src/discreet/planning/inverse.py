@@ -29,7 +29,7 @@ from discreet.planning.prediction import (
     predicted,
 )
 from discreet.planning.regression.plan import predicted_width
-from discreet.planning.simulated_data import cases
+from discreet.planning.simulated_data import SimulatedCases, cases
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.guarantee import SUBSTITUTE, Guarantee, Relation, Unreachable
 from discreet.privacy.kinds import ApproxDP, PureDP
@@ -151,7 +151,7 @@ def _refuse_further(model: object, wanted: Wanted, *, truth: bool = False, sampl
         raise ValueError(f"plans of {type(model).__name__} are not told {', '.join(strange)}; leave it out")
 
 
-def _nodes(model: Family, n: int, wanted: Wanted) -> Any:  # noqa: ANN401 - simulated cases
+def _nodes(model: Family, n: int, wanted: Wanted) -> SimulatedCases:
     return cases(
         model,
         n,

@@ -148,7 +148,7 @@ def ask_to_json(ask: Mapping[str, Any]) -> dict[str, Any]:
     return {name: float(value) if isinstance(value, Fraction) else value for name, value in ask.items()}
 
 
-def price_to_json(price: Guarantee | None) -> Any:  # noqa: ANN401 - JSON
+def price_to_json(price: Guarantee | None) -> dict[str, Any] | None:
     return None if price is None else to_json(price)
 
 

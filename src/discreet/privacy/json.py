@@ -98,7 +98,7 @@ def to_json(guarantee: Guarantee) -> Json:
     kind = type(guarantee).__name__
     if kind not in _PROMISES:
         raise TypeError(f"cannot write {kind!r} as JSON; known guarantees: {', '.join(_PROMISES)}")
-    return {**_encoded(guarantee), "relation": guarantee.relation.to_json()}
+    return _fields(guarantee, {"relation": guarantee.relation.to_json()})
 
 
 def from_json(data: Mapping[str, Any]) -> Guarantee:
@@ -139,7 +139,7 @@ def number_from_json(x: float | str) -> Exact:
 # ── values ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _encoded(value: object) -> Any:  # noqa: ANN401
+def _encoded(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, int | float | Fraction):

@@ -156,7 +156,7 @@ FACTS = {
 }
 
 
-def _facts(said: dict[str, Any], name: str) -> Any:  # noqa: ANN401 - JSON
+def _facts(said: dict[str, Any], name: str) -> object:
     part, chosen = said.get(name), FACTS[name]
     return {key: part.get(key) for key in chosen} if chosen and isinstance(part, dict) else part
 

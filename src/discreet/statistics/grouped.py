@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import singledispatch
 from itertools import combinations_with_replacement
 from math import prod
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from discreet.tables.rows import UNIT, clean_code, clean_rows
 from discreet.tables.table import Table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from ibis.expr import types as ir
 
 GROUP = "g"  # the column of a row's group
@@ -84,7 +85,7 @@ def by_group(table: Table, model: Grouped, n: int | None) -> Callable[[], Privat
     return read
 
 
-def _placed(column: Any, place: Integers, size: int) -> Integers:  # noqa: ANN401 - of Arrow
+def _placed(column: pa.ChunkedArray, place: Integers, size: int) -> Integers:
     """Put each group's sum at its place; a group without rows has none, and 0."""
     out = np.zeros(size, dtype=np.int64)
     out[place] = np.array([int(x) for x in column.to_pylist()], dtype=np.int64)

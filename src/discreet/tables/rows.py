@@ -188,7 +188,7 @@ def mapped(table: Table, name: str, stride: int) -> Coded | None:
     return Coded(ibis.greatest(found, 0), (kind.elsewhere, *range(len(kind.levels))))
 
 
-def clean_code(kind: Kind, value: ir.Value) -> Any:  # noqa: ANN401
+def clean_code(kind: Kind, value: ir.Value) -> ir.Value:
     """Return a clean column as its code."""
     return value.ifelse(1, 0) if isinstance(kind, Binary) else value
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, final
+from typing import TYPE_CHECKING, TextIO, final
 
 from discreet.shown import json_text, visible, without_secrets
 
@@ -96,7 +96,7 @@ def dump(value: object) -> None:
     print(text)  # noqa: T201 - as say, but with its line breaks
 
 
-def _finite(value: object) -> Any:  # noqa: ANN401 - any JSON
+def _finite(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):

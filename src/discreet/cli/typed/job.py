@@ -142,7 +142,7 @@ def schema_of(job: Job) -> Schema:
     from discreet.tables.schema import Schema  # noqa: PLC0415 - loaded on use, not for --help
 
     if isinstance(job.schema, dict):
-        return Schema.from_dict(_floats(job.schema))
+        return Schema.from_dict({key: _floats(value) for key, value in job.schema.items()})
     return load_schema(str(job.schema))
 
 
@@ -159,7 +159,7 @@ def load_schema(path: str) -> Schema:
         ) from None
 
 
-def _floats(value: object) -> Any:  # noqa: ANN401
+def _floats(value: object) -> object:
     """Schemas hold plain numbers."""
     if isinstance(value, Fraction):
         return float(value)

@@ -9,6 +9,7 @@ from functools import partial, singledispatch
 from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.catalogue import expect
 from discreet.families.family import Floats, public_size
@@ -293,14 +294,14 @@ def _interval(read: Posterior, truth: Floats, level: float) -> tuple[float, floa
 
 
 @singledispatch
-def _right(read: Posterior, counts: Any, tested: Codes) -> tuple[float, ...]:  # noqa: ANN401
+def _right(read: Posterior, counts: NDArray[Any], tested: Codes) -> tuple[float, ...]:
     """How often the likeliest label is right, and with exact counts; nothing where nothing is predicted."""
     del read, counts, tested
     return ()
 
 
 @_right.register
-def _right_naive_bayes(read: NaiveBayesPosterior, counts: Any, tested: Codes) -> tuple[float, ...]:  # noqa: ANN401
+def _right_naive_bayes(read: NaiveBayesPosterior, counts: NDArray[Any], tested: Codes) -> tuple[float, ...]:
     features = np.column_stack([tested[name] for name in read.model.features])
     labels = tested[read.model.label]
     both = (read, exact(read.model, counts))

@@ -13,6 +13,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from discreet.privacy.arithmetic.ball import Exact
 from discreet.sampling import ideal
 from discreet.sampling.checked_arguments import Numbers
 from discreet.sampling.source import Real, Source, Uniform, Words, refine
@@ -75,7 +76,7 @@ class Shapes:
         return bool(self.doubles.max() <= LARGEST_SHAPE)
 
 
-def _rational(x: Any, name: str) -> Fraction:  # noqa: ANN401
+def _rational(x: Exact, name: str) -> Fraction:
     try:
         return Fraction(x)
     except (TypeError, ValueError, OverflowError):

@@ -17,7 +17,7 @@ from discreet.service.compute import plans
 from discreet.service.compute.dummy import dummy_rows, model_facts
 from discreet.service.compute.orders import Inquiry, Problem, Reply
 from discreet.service.state.registered import Registered, all_tables
-from discreet.tables.schema import Categorical, Schema
+from discreet.tables.schema import Categorical, Kind, Schema
 
 routes = APIRouter(prefix="/v1", tags=["what may be asked"])
 Columns = Annotated[list[str], Query(max_length=50)]
@@ -62,7 +62,7 @@ def _table(table: Registered, scopes: list[str]) -> dict[str, Any]:
     }
 
 
-def _column(name: str, kind: Any) -> dict[str, Any]:  # noqa: ANN401 - of any kind
+def _column(name: str, kind: Kind) -> dict[str, Any]:
     return {
         "name": name,
         "kind": kind.kind,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.catalogue import expect
-from discreet.families.family import Family
+from discreet.families.family import Family, Floats
 from discreet.mechanisms.registry import drawing
 from discreet.planning.offers import Asked, ask_to_json, offers
 from discreet.posteriors.inference_data import PUBLIC_SEED
@@ -134,7 +134,7 @@ def _drawn(release: Release, rows: int) -> str:
     return out.getvalue()
 
 
-def _column(release: Release, place: int, values: Any) -> list[Any]:  # noqa: ANN401 - an array
+def _column(release: Release, place: int, values: Floats) -> list[Any]:
     declared = json.loads(release.schema_text)["columns"]
     name = release.columns[place] if place < len(release.columns) else ""
     kind = declared.get(name, {}).get("kind")

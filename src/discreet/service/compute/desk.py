@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Generic, TypeVar, final
@@ -81,7 +81,8 @@ class Desk:
         )
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - JSON with fractions in it
+def plain(value: object) -> object:
+    """Return JSON with fractions in it as JSON."""
     return json.loads(json.dumps(value, default=str))
 
 
@@ -131,13 +132,17 @@ def job_of(question: Inquiry) -> Job:
     )
 
 
-def exactly(given: Any) -> Any:  # noqa: ANN401 - JSON
+def exactly(given: Mapping[str, object]) -> dict[str, Any]:
     """Read every double as the decimal that was written."""
-    if isinstance(given, float):
-        return Fraction(repr(given))
-    if isinstance(given, dict):
-        return {name: exactly(value) for name, value in given.items()}
-    return [exactly(value) for value in given] if isinstance(given, list | tuple) else given
+    return {name: _exact(value) for name, value in given.items()}
+
+
+def _exact(value: object) -> object:
+    if isinstance(value, float):
+        return Fraction(repr(value))
+    if isinstance(value, dict):
+        return exactly(value)
+    return [_exact(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def chosen(question: Inquiry, table: Table) -> tuple[Table, Model]:

@@ -69,7 +69,7 @@ def model_facts(name: str) -> dict[str, Any]:
     }
 
 
-def _plain(value: object) -> Any:  # noqa: ANN401 - JSON
+def _plain(value: object) -> object:
     if value is inspect.Parameter.empty or value is None:
         return None
     if isinstance(value, int | float | str | bool):

@@ -119,7 +119,7 @@ def to_json(value: object) -> bytes:
     return json.dumps(finite(value), sort_keys=True, ensure_ascii=False, default=str).encode()
 
 
-def finite(value: Any) -> Any:  # noqa: ANN401 - JSON
+def finite(value: object) -> object:
     """Write ∞ and NaN as null: JSON has neither."""
     if isinstance(value, float | np.floating):
         return float(value) if np.isfinite(value) else None

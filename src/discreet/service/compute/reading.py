@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.catalogue import row_of
-from discreet.families.family import Family
+from discreet.families.family import Family, Floats
 from discreet.posteriors.inference_data import PUBLIC_SEED, in_bytes
 from discreet.posteriors.posterior import FamilyPosterior
 from discreet.posteriors.read import DRAWN
@@ -132,7 +132,7 @@ def _densities(release: Release) -> list[dict[str, Any]]:
     return [{"name": name, **_histogram(draws[:, i])} for i, name in enumerate(posterior.names[:MOST])]
 
 
-def _histogram(draws: Any) -> dict[str, list[float]]:  # noqa: ANN401 - an array
+def _histogram(draws: Floats) -> dict[str, list[float]]:
     heights, ends = np.histogram(draws, bins=60, density=True)
     return {"x": ((ends[1:] + ends[:-1]) / 2).tolist(), "y": heights.tolist()}
 

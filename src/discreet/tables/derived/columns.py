@@ -197,7 +197,7 @@ class Compare(Of):
     def value(self, cells: Cells, schema: Schema) -> ir.Value:
         return COMPARISONS[self.sign](_comparable(self.inner, cells, schema), self._against(schema))
 
-    def _against(self, schema: Schema) -> Any:  # noqa: ANN401
+    def _against(self, schema: Schema) -> ir.Value | int:
         kind = self.inner.kind(schema)
         if self.sign not in {"==", "!="} and not isinstance(kind, Bounded | Count):
             raise TypeError(f"{self.sign} needs numbers; this column is {kind.kind}: use == or isin")
@@ -210,7 +210,7 @@ def _comparable(inner: Expression, cells: Cells, schema: Schema) -> ir.Value:
     return x.cast("float64") if isinstance(inner.kind(schema), Bounded | Count) else x
 
 
-def _level(constant: Scalar, kind: Kind) -> Any:  # noqa: ANN401
+def _level(constant: Scalar, kind: Kind) -> ir.Value | int:
     """Return what a clean value of that kind is compared with."""
     if isinstance(kind, Categorical):
         return kind.code(constant)
