@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.mechanisms.statistics.noised_vector import NOISES
 from discreet.mechanisms.statistics.noisy_numbers import NoisyNumbers
-from discreet.mechanisms.statistics.noisy_statistics import NOISES
 from discreet.models.plain import Histogram, MeanAndVariance, RecordCount
 from discreet.posteriors.noise_law import NoiseLaw
 from discreet.posteriors.plain import PlainReading, noise_draws, reach

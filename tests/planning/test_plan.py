@@ -17,7 +17,8 @@ from discreet.families.normal_mean import NormalMean
 from discreet.families.registry import EXAMPLES
 from discreet.mechanisms.noise.laplace import Laplace
 from discreet.mechanisms.registry import single_draws
-from discreet.mechanisms.statistics.noisy_statistics import NOISES, NoisyStatistics
+from discreet.mechanisms.statistics.noised_vector import NOISES
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.planning import Plan, plan, predict
 from discreet.planning.prediction import predicted
 from discreet.planning.simulated_data import cases

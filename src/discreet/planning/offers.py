@@ -12,7 +12,7 @@ from discreet.catalogue import row_of
 from discreet.mechanisms.for_unit import calibrated_for_unit, promise_for_unit
 from discreet.mechanisms.mechanism import Mechanism, ModelMechanism
 from discreet.mechanisms.registry import MECHANISMS, under_distance
-from discreet.mechanisms.statistics.noisy_statistics import NOISES
+from discreet.mechanisms.statistics.noised_vector import NOISES
 from discreet.privacy.guarantee import ADD_REMOVE, Guarantee, NotProved, Unreachable
 from discreet.privacy.json import to_json
 

@@ -15,8 +15,9 @@ from discreet.families.dirichlet_categorical import DirichletCategorical
 from discreet.families.gamma_poisson import GammaPoisson
 from discreet.families.normal_inverse_gamma import NormalInverseGamma
 from discreet.families.normal_mean import NormalMean
+from discreet.mechanisms.statistics.noised_vector import NOISES
 from discreet.mechanisms.statistics.noisy_statistic import READINGS
-from discreet.mechanisms.statistics.noisy_statistics import NOISES, NoisyStatistics
+from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
 from discreet.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Unreachable
 from discreet.privacy.kinds import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroCDP
 from discreet.sampling.source import SeededSource

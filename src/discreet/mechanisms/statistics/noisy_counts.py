@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from discreet.families.family import public_size, table_size
 from discreet.mechanisms.mechanism import WIDEST_DISCRETE, ModelMechanism, least_noise, positive
 from discreet.mechanisms.noise.base import BasicMechanism
+from discreet.mechanisms.statistics.noised_vector import NOISES
 from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
-from discreet.mechanisms.statistics.noisy_statistics import NOISES
 from discreet.models.count_model import CountModel
 from discreet.privacy.accounting.composition import compose, repeat
 from discreet.privacy.arithmetic.ball import Exact
