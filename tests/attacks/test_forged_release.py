@@ -150,6 +150,23 @@ def test_truths_and_numbers_are_not_each_other_in_a_record(saved, change):
         Release.load(saved)
 
 
+SPELLINGS = {
+    "a number in quotes": lambda r: r["guarantee"].update(epsilon="0.5"),
+    "1 written as true": lambda r: r["model"].update(alpha=True),
+    "1 written as 1.0": lambda r: r["model"].update(alpha=1.0),
+    "a noisy number in quotes": lambda r: r["value"].update(noisy=[str(r["value"]["noisy"][0])]),
+    "a default left out": lambda r: r["model"].pop("grid"),
+    "a replay left out": lambda r: r["receipt"].pop("replay"),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_record_that_only_we_would_read_as_the_release_is_refused(saved, ledger, spelling):
+    rewritten(saved, SPELLINGS[spelling])
+    ledger.verify(Release.load(saved))  # to us it is the same
+    assert verified(saved) == 3
+
+
 def test_receipts_are_compared_in_every_field(ledger):
     receipt = ledger.charge(dc.PureDP(0.25), note="lunch")
     ledger.verify(receipt)

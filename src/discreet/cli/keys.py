@@ -50,11 +50,15 @@ def sign(
     Example:
       discreet ledger sign budget.db smokers --key officer.pem
     """
-    from discreet.release.folder import refuse_other_certificate  # noqa: PLC0415 - loaded on use, not for --help
+    from discreet.release.folder import (  # noqa: PLC0415 - loaded on use, not for --help
+        refuse_other_certificate,
+        refuse_other_record,
+    )
     from discreet.release.release import Release  # noqa: PLC0415
     from discreet.release.signature import SigningKey  # noqa: PLC0415
 
     private, claim, opened = SigningKey.load(key), Release.load(release), opened_ledger(where)
+    refuse_other_record(release, claim)
     refuse_other_certificate(release, claim)
     written = opened.sign(release, claim, private)
     if json:

@@ -193,8 +193,9 @@ def verify(
     opened = opened_ledger(where)
     head = opened.verify(*claims.values())
     for folder, claim in claims.items():
-        from discreet.release.folder import refuse_other_certificate  # noqa: PLC0415
+        from discreet.release.folder import refuse_other_certificate, refuse_other_record  # noqa: PLC0415
 
+        refuse_other_record(folder, claim)
         refuse_other_certificate(folder, claim)
     signed = {folder: opened.signers(folder, claim) for folder, claim in claims.items()}
     unsigned = [folder for folder, who in signed.items() if not who]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from contextlib import redirect_stderr, redirect_stdout
+from io import TextIOBase
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +32,30 @@ def private_gradient(gradient: Callable[..., Any], w: Floats, x: Floats, y: floa
     return pull if pull.shape == w.shape else nothing
 
 
+@final
+class Nowhere(TextIOBase):
+    """What is written here is gone."""
+
+    def write(self, text: str, /) -> int:
+        return len(text)
+
+
+NOWHERE = Nowhere()
+
+
 def unseen(call: Callable[[], T], missing: T) -> T:
     """Return what the call gives, or `missing`: an error, a warning or an exit would be a release unpaid for.
 
-    Ctrl-C passes, with no trace of the rows: it is raised after the handler, so that its context does not
-    lead to them.
+    So would be what Python prints meanwhile. Ctrl-C passes, with no trace of the rows: it is raised after the
+    handler, so that its context does not lead to them.
     """
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with (
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+            redirect_stdout(NOWHERE),
+            redirect_stderr(NOWHERE),
+        ):
             warnings.simplefilter("ignore")
             return call()
     except KeyboardInterrupt:

@@ -122,6 +122,15 @@ def read_record(home: Path) -> dict[str, Any]:
     return released
 
 
+def refuse_other_record(home: Path, release: Release) -> None:
+    """Refuse a record that reads as a release that the ledger has proved and does not say it in its words.
+
+    "0.5" is read as 0.5, true as 1 and a default where nothing stands; other programs may read otherwise.
+    """
+    if canonical(_read_json(home / RECORD)["release"]).encode() != release.body:
+        raise BrokenRelease(f"{home / RECORD} does not say its numbers and names as they were saved")
+
+
 def refuse_other_certificate(home: Path, release: Release) -> None:
     """Refuse a certificate that says anything else than a release that the ledger has proved.
 

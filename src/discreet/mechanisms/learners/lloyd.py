@@ -56,7 +56,12 @@ def lloyd_blocks(clusters: int, columns: int, rounds: int, relation: Relation) -
 
 
 def cluster_sums(q: Floats, centres: Floats) -> tuple[Integers, Integers]:
-    """Return how many rows are nearest to each centre, and their sum; rows and centres in K-ths."""
+    """Return how many rows are nearest to each centre, and their sum; rows and centres in K-ths.
+
+    Centres are rounded to whole numbers, with which distances are exact: of two nearly as near, the rounding
+    of a product of matrices would choose by where among the others a row stands, and so by the others.
+    """
+    centres = np.rint(centres)
     k, d = centres.shape
     counts, sums = np.zeros(k, np.int64), np.zeros((k, d))
     for rows, nearest in assigned(q, centres):

@@ -22,7 +22,7 @@ from discreet.sampling.source import Source
 @final
 @dataclass(frozen=True)
 class ClippedMean(OnInterval, BasicMechanism):
-    """lower + (g/n)(Σ cells + noise): one record moves the sum by at most (upper − lower)/g cells."""
+    """lower + (g/n)(Σ cells + noise), clamped to the bounds: a record moves the sum by at most all cells."""
 
     lower: Exact
     upper: Exact
@@ -66,7 +66,7 @@ class ClippedMean(OnInterval, BasicMechanism):
     def releases(self, value: ArrayLike, size: int, source: Source | None = None) -> NDArray[np.float64]:
         sums = self.noise.releases(self._sum(value), size, source)
         unit, low = self.interval.step / self.records, Fraction(self.lower)
-        return np.array([float(low + unit * s) for s in sums.tolist()])
+        return self.interval.clamped(np.array([float(low + unit * s) for s in sums.tolist()]))
 
     def _sum(self, data: ArrayLike) -> int:
         cells = self.interval.cells(data)
@@ -75,10 +75,14 @@ class ClippedMean(OnInterval, BasicMechanism):
         return int(cells.sum())
 
     def hockey_stick(self, value: ArrayLike, neighbour: ArrayLike, epsilon: Exact) -> float:
+        """Of the noisy sums, which bounds that of the clamped means."""
         return self.noise.hockey_stick(self._sum(value), self._sum(neighbour), epsilon)
 
     def tail_bound(self, probability_above: Exact) -> float:
-        """P(|release − mean of the rounded records| ≥ (g/n)·m) ≤ t, m the bound of the noise on the sum"""
+        """P(|release − mean| ≥ (g/n)·m) ≤ t, m the bound of the noise on the sum.
+
+        The mean is that of the rounded records, brought into the bounds as the release is.
+        """
         with precision(128):
             bound = Fraction(self.noise.tail_bound(probability_above)) * self.interval.step / self.records
             return ceiling(ball(bound))

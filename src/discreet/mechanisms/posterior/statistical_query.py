@@ -144,7 +144,8 @@ def _answers(
         example = made_up(value.shape[1:], value.dtype)[()]
     if example is not None:
         rehearse(query, example)
-    answers = np.array([private_answer(query, x, 0.0) for x in value], dtype=np.float64)
+    rows = value.copy() if isinstance(value, np.ndarray) else value  # a query may write into what it is given
+    answers = np.array([private_answer(query, x, 0.0) for x in rows], dtype=np.float64)
     if len(answers) != n:
         raise ValueError("the number of records is not the public n that the query was declared for")
     return answers

@@ -66,8 +66,16 @@ class Interval:
         return np.clip(np.rint(scaled), 0, self.cell_count).astype(np.int64)
 
     def values(self, cells: Sequence[int]) -> NDArray[np.float64]:
-        """Grid points lower + j·g, to the nearest doubles."""
-        return np.array([float(Fraction(self.lower) + j * self.step) for j in cells])
+        """Grid points lower + j·g, to the nearest doubles, brought back into the bounds: post-processing.
+
+        Noise goes beyond them, and so does the last point of a grid that does not divide them.
+        """
+        points = np.array([float(Fraction(self.lower) + j * self.step) for j in cells])
+        return self.clamped(points)
+
+    def clamped(self, released: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bring what left a mechanism back into the public bounds; NaN, a refusal, stays."""
+        return np.clip(released, float(self.lower), float(self.upper))
 
 
 class OnInterval:

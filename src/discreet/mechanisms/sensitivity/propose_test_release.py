@@ -101,7 +101,10 @@ class ProposeTestRelease(OnInterval, BasicMechanism):
         return self.cells / Fraction(self.release_epsilon)
 
     def release(self, value: ArrayLike, source: Source | None = None) -> float | None:
-        """Release the noisy median on the public grid, or None: a refusal is an answer and costs the same."""
+        """Release the noisy median on the public grid, within the bounds, or None.
+
+        A refusal is an answer and costs the same.
+        """
         answer = float(self.releases(value, 1, source)[0])
         return None if np.isnan(answer) else answer
 

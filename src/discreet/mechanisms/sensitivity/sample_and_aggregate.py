@@ -106,12 +106,8 @@ class SampleAndAggregate(Mechanism):
         rehearse(self.function, self._made_up(rows))
         parts = partition(source or SYSTEM, len(rows), self.blocks)
         answers = np.array([self._answer(rows[part]) for part in parts])
-        return self.clamped(self.aggregator.release(answers, source))
-
-    def clamped(self, aggregate: float | None) -> float | None:
-        """Bring what left the aggregator back to its public bounds: post-processing."""
-        bounds = self.aggregator.interval
-        return None if aggregate is None else min(max(aggregate, float(bounds.lower)), float(bounds.upper))
+        aggregate = self.aggregator.release(answers, source)
+        return None if aggregate is None else float(self.aggregator.interval.clamped(np.array(aggregate)))
 
     def tail_bound(self, probability_above: Exact, *public: Exact) -> float:
         """P(|release − the aggregate of the answers| ≥ bound) ≤ t, never more than the width of the bounds.

@@ -55,7 +55,7 @@ def dilation_delta(epsilon: Fraction, smoothness: float) -> arb:
 @final
 @dataclass(frozen=True)
 class SmoothSensitivityMedian(OnInterval, BasicMechanism):
-    """round_g(median + (S/α)·Laplace(1)), S = max_k w_k A_k: (ε, δ)-DP for α + β ≤ ε.
+    """round_g(median + (S/α)·Laplace(1)), clamped, S = max_k w_k A_k: (ε, δ)-DP for α + β ≤ ε.
 
     Proof. The weights fall by at most e^{−β} a step and A_k(x) ≤ A_{k+1}(x'), so S(x) ≤ e^β S(x') [NRS07
     Lemma 2.3], and |f(x) − f(x')| ≤ min(S(x), S(x')). Go from Laplace(f, b) to Laplace(f, b'), then to
@@ -144,7 +144,7 @@ class SmoothSensitivityMedian(OnInterval, BasicMechanism):
         return Fraction(sample.median), self._smooth(sample) / self.alpha
 
     def release(self, value: ArrayLike, source: Source | None = None) -> float:
-        """Release the noisy median on the public grid."""
+        """Release the noisy median on the public grid, within the bounds."""
         return float(self.releases(value, 1, source)[0])
 
     def releases(self, value: ArrayLike, size: int, source: Source | None = None) -> NDArray[np.float64]:
@@ -152,7 +152,7 @@ class SmoothSensitivityMedian(OnInterval, BasicMechanism):
         return self.interval.values(laplace_cells(source or SYSTEM, [center] * size, scale))
 
     def hockey_stick(self, value: ArrayLike, neighbour: ArrayLike, epsilon: Exact) -> float:
-        """Of the ideal draws, which bounds that of the rounded ones."""
+        """Of the ideal draws, which bounds that of the rounded and clamped ones."""
         left, right = self._law(value), self._law(neighbour)
         cuts = laplace_crossings(left, right, float(epsilon_point(epsilon)))
         with precision(BITS):

@@ -209,7 +209,7 @@ def _steps(gradient: Any, w: Floats, rows: Floats, answers: Floats, noise: Float
     step, penalty, radius, grid = settings
     for i in range(rows.shape[0]):
         try:  # a gradient that fails on a record would tell of it: it counts as 0
-            pull = gradient(w, rows[i], answers[i])
+            pull = gradient(w.copy(), rows[i].copy(), answers[i])  # it may write into what it is given
         except Exception:  # noqa: BLE001 - what numba can catch
             pull = np.zeros(w.size)
         if not np.isfinite(pull).all():
