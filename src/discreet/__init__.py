@@ -17,7 +17,8 @@ __version__ = "0.1.0"
 _HOME = {
     "privacy.guarantee": "Guarantee Relation SUBSTITUTE ADD_REMOVE Unreachable NotProved MixedRelations",
     "privacy.arithmetic.ball": "PrecisionError",
-    "privacy.kinds": "PureDP ApproxDP RenyiDP ZeroCDP GaussianDP BoundedRange MetricDP MixedRange",
+    "privacy.kinds": "PureDP ApproxDP RenyiDP ZeroCDP GaussianDP DiscreteGaussianDP BoundedRange MetricDP "
+    "MixedRange",
     "privacy.accounting.composition": "compose parallel",
     "privacy.accounting.filters": "Filter Overspent",
     "tables.table": "Table TableError MissingExtra",

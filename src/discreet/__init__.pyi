@@ -114,6 +114,7 @@ from discreet.privacy.guarantee import Relation as Relation
 from discreet.privacy.guarantee import Unreachable as Unreachable
 from discreet.privacy.kinds import ApproxDP as ApproxDP
 from discreet.privacy.kinds import BoundedRange as BoundedRange
+from discreet.privacy.kinds import DiscreteGaussianDP as DiscreteGaussianDP
 from discreet.privacy.kinds import GaussianDP as GaussianDP
 from discreet.privacy.kinds import MetricDP as MetricDP
 from discreet.privacy.kinds import MixedRange as MixedRange

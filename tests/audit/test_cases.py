@@ -39,7 +39,7 @@ def one_sided(family):
 PROFILE_FACTOR = {
     "gaussian": EXACT,
     "gaussian/vector": EXACT,
-    "discrete_gaussian": 1.8,  # zCDP is stated, not the profile
+    "discrete_gaussian": EXACT,
     "exponential": EXACT,
     "continuous_exponential": 1.3,  # the quantile score does not attain every bounded range
     "smooth_sensitivity_median": 2.2,  # sliding and dilation are charged one after the other
@@ -48,9 +48,9 @@ PROFILE_FACTOR = {
     "posterior_draws": EXACT,
     "statistical_query": EXACT,
     "noisy_statistics/gaussian": EXACT,
-    "noisy_statistics/discrete_gaussian": 2.0,
+    "noisy_statistics/discrete_gaussian": EXACT,
     "noisy_counts/gaussian": EXACT,
-    "noisy_counts/discrete_gaussian": 2.1,
+    "noisy_counts/discrete_gaussian": EXACT,
     "noisy_blocks/gaussian": EXACT,
     "noisy_blocks/class_moments": EXACT,
     "noisy_blocks/lloyd": EXACT,

@@ -14,6 +14,7 @@ from discreet.privacy.guarantee import (
 from discreet.privacy.kinds import (
     ApproxDP,
     BoundedRange,
+    DiscreteGaussianDP,
     GaussianDP,
     MetricDP,
     MixedRange,
@@ -45,6 +46,7 @@ __all__ = [
     "BrokenAxiom",
     "Composition",
     "DeclaredMetric",
+    "DiscreteGaussianDP",
     "Filter",
     "GaussianDP",
     "Guarantee",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self, final
@@ -75,6 +76,10 @@ class OneLoss(Guarantee):
         a = renyi_order(order)
         worst = upward(self.loss)
         return worst if a == math.inf else min(worst, above(lambda: self._renyi(a)))
+
+    @property
+    def profile_to_convolve(self) -> Callable[[float], float]:
+        return self.delta
 
     @property
     def order_limit(self) -> float:

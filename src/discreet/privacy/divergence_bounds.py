@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self, final
@@ -100,6 +100,10 @@ class RenyiDP(Guarantee):
         asked = nonnegative("epsilon", epsilon)
         best = renyi_delta(self.renyi, self.order_limit, asked)
         return best if self.profile is None else min(best, self._profiled(downward(asked)))
+
+    @property
+    def profile_to_convolve(self) -> Callable[[float], float] | None:
+        return None if self.profile is None else self._profiled
 
     def _profiled(self, epsilon: float) -> float:
         value = float(self.profile(epsilon)) if self.profile is not None else 1.0
@@ -209,6 +213,10 @@ class GaussianDP(Guarantee):
         square = Fraction(self.mu_squared)
         root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
         return upward(root) if root**2 == square else above(lambda: ball(square).sqrt())
+
+    @property
+    def profile_to_convolve(self) -> Callable[[float], float]:
+        return self.delta
 
     def epsilon(self, delta: Exact) -> float:
         slack = probability("delta", delta)

@@ -6,7 +6,7 @@ import copy
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Self, final
@@ -259,6 +259,11 @@ class Guarantee(ABC):
         twin = copy.copy(self)
         object.__setattr__(twin, "relation", SUBSTITUTE)
         return twin
+
+    @property
+    def profile_to_convolve(self) -> Callable[[float], float] | None:
+        """δ(ε) where that says more of several uses than sums do: certified, of both directions."""
+        return None
 
     def disclosure(self) -> tuple[Exact, Guarantee]:
         """Probability of the event where everything may leak, and the promise outside of it."""

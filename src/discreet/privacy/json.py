@@ -23,6 +23,7 @@ from discreet.privacy.guarantee import Guarantee, Relation
 from discreet.privacy.kinds import (
     ApproxDP,
     BoundedRange,
+    DiscreteGaussianDP,
     GaussianDP,
     MixedRange,
     PureDP,
@@ -63,6 +64,7 @@ _PROMISES = {
     "MixedRange": GuaranteeForm(MixedRange, {"epsilon": "loss"}),
     "ZeroCDP": _plain(ZeroCDP, "rho"),
     "GaussianDP": _plain(GaussianDP.from_square, "mu_squared"),
+    "DiscreteGaussianDP": _plain(DiscreteGaussianDP, "moves"),
     "RenyiDP": _plain(RenyiDP, "curve", "order_limit", "profile"),
     "MetricDP": GuaranteeForm(MetricDP, {"epsilon": "loss", "delta": "slack"}),
     "Composition": _plain(Composition, "parts"),

@@ -151,7 +151,11 @@ def test_calibration_never_exceeds_the_target(epsilon, delta, noise):
 @given(scale=st.floats(0.01, 1e6), noise=st.sampled_from(sorted(NOISES)))
 def test_more_noise_more_privacy(scale, noise):
     mechanism = NoisyStatistics(COIN, n=10, noise=noise, scale=scale)
-    assert replace(mechanism, scale=scale * 1.01).guarantee < mechanism.guarantee
+    wider = replace(mechanism, scale=scale * 1.01).guarantee
+    if noise == "discrete_gaussian":  # its exact profile is not monotone in the noise [theory §14]
+        assert wider.zcdp_bound < mechanism.guarantee.zcdp_bound
+    else:
+        assert wider < mechanism.guarantee
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "discrete_gaussian"])

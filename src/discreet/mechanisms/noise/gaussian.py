@@ -25,11 +25,12 @@ from discreet.mechanisms.noise.base import BITS, IntegerNoise, RealNoise, at_lea
 from discreet.mechanisms.noise.laplace import default_grid
 from discreet.privacy.arithmetic.ball import Exact, ball, ceiling, precision
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.kinds import GaussianDP, ZeroCDP
+from discreet.privacy.kinds import DiscreteGaussianDP, GaussianDP, ZeroCDP
 from discreet.sampling import exact
 from discreet.sampling.checked_arguments import dyadic_grid
 from discreet.sampling.source import SYSTEM, Source
 
+SINGLE_STEPS = 4  # the least square of an integer step above 1
 FINEST = 40  # noise beyond 2^53 cells would be rounded apart from the value: 8192σ, never in any universe
 
 
@@ -148,7 +149,10 @@ def _normal_below(center: Fraction, sigma: Fraction) -> Callable[[Fraction], arb
 @final
 @dataclass(frozen=True)
 class DiscreteGaussian(IntegerNoise):
-    """x + Z, P(Z = z) ∝ e^{−z²/(2σ²)} on the integers: Δ₂²/(2σ²)-zCDP [CKS20 Thm 4, and 14 for vectors]."""
+    """x + Z, P(Z = z) ∝ e^{−z²/(2σ²)} on the integers: Δ₂²/(2σ²)-zCDP [CKS20 Thm 4, and 14 for vectors].
+
+    Up to Δ₂² = 3 integers can only move by 1, Δ₂² of them at most: then the profile is exact [CKS20 Thm 7].
+    """
 
     sensitivity: Exact  # L2, over all coordinates
     variance: Exact  # the parameter σ²; the variance of Z is at most this [CKS20 Cor. 9]
@@ -169,9 +173,14 @@ class DiscreteGaussian(IntegerNoise):
         return cls(sensitivity, variance, relation=relation)
 
     @property
-    def guarantee(self) -> ZeroCDP:
+    def guarantee(self) -> Guarantee:
+        square = Fraction(self.sensitivity) ** 2
+        if 1 <= square < SINGLE_STEPS:
+            return DiscreteGaussianDP(
+                ((1, Fraction(self.variance), square.__floor__()),), relation=self.relation
+            )
         with precision(BITS):
-            rho = ceiling(ball(Fraction(self.sensitivity) ** 2 / (2 * Fraction(self.variance))))
+            rho = ceiling(ball(square / (2 * Fraction(self.variance))))
         return ZeroCDP(rho, relation=self.relation)
 
     def _noise(self, source: Source, size: int) -> NDArray[np.int64]:

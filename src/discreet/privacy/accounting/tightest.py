@@ -7,19 +7,21 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import final
 
 from flint import arb
 
 from discreet.numerics.search import bisect, doubles
-from discreet.privacy.accounting.conversions import above, renyi_delta, renyi_epsilon
+from discreet.privacy.accounting.conversions import above, least_epsilon, renyi_delta, renyi_epsilon
+from discreet.privacy.accounting.loss_laws import LossLaw, sum_of
 from discreet.privacy.accounting.optimal_composition import Losses, optimal_delta, optimal_epsilon
 from discreet.privacy.arithmetic.ball import Exact, ball, floor, precision
 from discreet.privacy.arithmetic.curves import downward, upward
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.kinds import PureDP
+from discreet.privacy.kinds import DiscreteGaussianDP, PureDP, RenyiDP
 
+KINDS, USES = 8, 2**10  # of parts whose laws are convolved
 Counted = tuple[tuple["Guarantee", int], ...]
 
 
@@ -69,6 +71,8 @@ class Core:
             found["optimal"] = optimal_epsilon(losses, mu_squared, delta)
             if not mu_squared:
                 found["advanced"] = advanced(losses, delta)
+        if delta > 0 and (law := self.law()) is not None:
+            found["profiles"] = least_epsilon(law.delta, delta, min(found.values()))
         if delta > 0:
             found["renyi"] = renyi_epsilon(self.renyi, min(g.order_limit for g, _ in self.parts), delta)
             rho = total([(g.zcdp_bound, n) for g, n in self.parts])
@@ -88,6 +92,8 @@ class Core:
         known = self.pure_losses()
         if best > 0 and known is not None:
             best = min(best, optimal_delta(*known, epsilon))
+        if best > 0 and (law := self.law()) is not None:
+            best = min(best, law.delta(downward(epsilon)))
         if best > 0:
             best = min(best, renyi_delta(self.renyi, min(g.order_limit for g, _ in self.parts), epsilon))
         return best if best < 1 or not loose else self.shared_delta(epsilon)
@@ -124,6 +130,10 @@ class Core:
 
         return math.exp2(bisect(proved, -1074.0, 0.0, partial(doubles, width=2.0**-40)))
 
+    def law(self) -> LossLaw | None:
+        """Return the law of the sum of all losses, by the parts' profiles, where a part has an exact one."""
+        return _law(self.parts)
+
     def pure_losses(self) -> tuple[Losses, Exact] | None:
         """Losses ε_i and Σμ² when every part is pure or Gaussian; None otherwise."""
         losses: Counter[Exact] = Counter()
@@ -136,6 +146,15 @@ class Core:
             else:
                 return None
         return tuple(sorted(losses.items())), square
+
+
+@lru_cache(maxsize=64)
+def _law(parts: Counted) -> LossLaw | None:
+    if len(parts) > KINDS or not any(isinstance(g, RenyiDP | DiscreteGaussianDP) for g, _ in parts):
+        return None
+    known = [(g.profile_to_convolve, n) for g, n in parts]
+    profiles = [(profile, n) for profile, n in known if profile is not None and n <= USES]
+    return sum_of(profiles) if len(profiles) == len(parts) else None
 
 
 def _pure_cost(guarantee: Guarantee, rounded: float) -> Fraction:
