@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from typing import Self, final
 
 from discreet.privacy.accounting.conversions import chance_above, least_epsilon
-from discreet.privacy.accounting.loss_laws import GridLaw, sum_of
+from discreet.privacy.accounting.loss_laws import DominatingLaw, sum_of
 from discreet.privacy.arithmetic.ball import Exact
 from discreet.privacy.arithmetic.curves import downward, upward
 from discreet.privacy.arithmetic.discrete_normal import several_delta
@@ -108,7 +108,7 @@ class DiscreteGaussianDP(Guarantee):
 
 
 @lru_cache(maxsize=256)
-def _law(moves: Moves) -> GridLaw | None:
+def _law(moves: Moves) -> DominatingLaw | None:
     return sum_of([(partial(_delta, move), 1) for move in moves], NODES)
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import betainc, betaln
 
 from discreet.privacy.accounting.composition import compose, repeat
-from discreet.privacy.accounting.loss_laws import GridLaw, reach, sum_of
+from discreet.privacy.accounting.loss_laws import DominatingLaw, reach, sum_of
 from discreet.privacy.guarantee import SUBSTITUTE
 from discreet.privacy.kinds import DiscreteGaussianDP, GaussianDP, PureDP
 from discreet.privacy.worst_pairs.guarantee_of_pair import guarantee_of
@@ -82,8 +82,8 @@ def test_losses_without_a_bound_have_no_law_and_grids_must_agree():
 
     assert reach(always) == np.inf
     assert sum_of([(always, 2)]) is None
-    law = GridLaw.of(GaussianDP(1).delta, 0.25, 4)
+    law = DominatingLaw.of(GaussianDP(1).delta, 0.25, 4)
     with pytest.raises(ValueError, match="one grid"):
-        law.plus(GridLaw.of(GaussianDP(1).delta, 0.5, 4))
+        law.plus(DominatingLaw.of(GaussianDP(1).delta, 0.5, 4))
     with pytest.raises(ValueError, match="power of two"):
-        GridLaw.of(GaussianDP(1).delta, 0.3, 4)
+        DominatingLaw.of(GaussianDP(1).delta, 0.3, 4)

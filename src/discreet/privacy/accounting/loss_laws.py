@@ -41,7 +41,7 @@ FLOOR = 2.0**-1000  # more than all underflows together: fewer than 2^60 of them
 
 @final
 @dataclass(frozen=True, eq=False)
-class GridLaw:
+class DominatingLaw:
     """Weights at least the P-mass of each loss, (start + i)·step, and the mass lost to +∞; step is 2^k."""
 
     step: float
@@ -67,16 +67,16 @@ class GridLaw:
             weights = np.array([max(0.0, ceiling(p)) for p in mass])
             return cls(step, -many, weights, ceiling(curve[-1]))
 
-    def plus(self, other: GridLaw) -> GridLaw:
+    def plus(self, other: DominatingLaw) -> DominatingLaw:
         """Return the law of the sum of two independent losses, on one grid."""
         if self.step != other.step:
             raise ValueError("laws are added on one grid")
         summed = np.convolve(self.weights, other.weights)
         inflate = 1 + 2 * (min(self.weights.size, other.weights.size) + 2) * UNIT
         lost = (self.lost + other.lost) * (1 + 4 * UNIT) + FLOOR
-        return _cropped(GridLaw(self.step, self.start + other.start, summed * inflate, lost))
+        return _cropped(DominatingLaw(self.step, self.start + other.start, summed * inflate, lost))
 
-    def times(self, k: int) -> GridLaw:
+    def times(self, k: int) -> DominatingLaw:
         """Return the law of the sum of k independent copies, by squaring."""
         out, square = None, self
         while True:
@@ -112,7 +112,7 @@ class GridLaw:
             return masses[::-1], others[::-1]
 
 
-def _cropped(law: GridLaw) -> GridLaw:
+def _cropped(law: DominatingLaw) -> DominatingLaw:
     """Losses that all but never occur: low ones move up to the first that is kept, high ones are lost."""
     w, keep = law.weights, 1 + 2 * (law.weights.size + 2) * UNIT
     low = int(np.searchsorted(np.cumsum(w), CROPPED))
@@ -121,7 +121,7 @@ def _cropped(law: GridLaw) -> GridLaw:
         return law
     kept = w[low:high].copy()
     kept[0] = (kept[0] + w[:low].sum()) * keep
-    return GridLaw(law.step, law.start + low, kept, float(law.lost + w[high:].sum()) * keep)
+    return DominatingLaw(law.step, law.start + low, kept, float(law.lost + w[high:].sum()) * keep)
 
 
 def reach(profile: Profile) -> float:
@@ -130,13 +130,13 @@ def reach(profile: Profile) -> float:
     return math.inf if found is None else found[1]
 
 
-def sum_of(parts: Sequence[tuple[Profile, int]], nodes: int = NODES) -> GridLaw | None:
+def sum_of(parts: Sequence[tuple[Profile, int]], nodes: int = NODES) -> DominatingLaw | None:
     """Return the law of the sum of so many losses of each profile; None where one is unbounded."""
     tops = [reach(profile) for profile, _ in parts]
     if max(tops) == math.inf:
         return None
     laws = [
-        GridLaw.of(profile, max(tops) / nodes, top).times(k)
+        DominatingLaw.of(profile, max(tops) / nodes, top).times(k)
         for (profile, k), top in zip(parts, tops, strict=True)
     ]
-    return reduce(GridLaw.plus, laws)
+    return reduce(DominatingLaw.plus, laws)

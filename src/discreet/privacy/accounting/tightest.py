@@ -14,7 +14,7 @@ from flint import arb
 
 from discreet.numerics.search import bisect, doubles
 from discreet.privacy.accounting.conversions import above, least_epsilon, renyi_delta, renyi_epsilon
-from discreet.privacy.accounting.loss_laws import GridLaw, sum_of
+from discreet.privacy.accounting.loss_laws import DominatingLaw, sum_of
 from discreet.privacy.accounting.optimal_composition import Losses, optimal_delta, optimal_epsilon
 from discreet.privacy.arithmetic.ball import Exact, ball, floor, precision
 from discreet.privacy.arithmetic.curves import downward, upward
@@ -130,7 +130,7 @@ class Core:
 
         return math.exp2(bisect(proved, -1074.0, 0.0, partial(doubles, width=2.0**-40)))
 
-    def law(self) -> GridLaw | None:
+    def law(self) -> DominatingLaw | None:
         """Return the law of the sum of all losses, by the parts' profiles, where a part has an exact one."""
         return _law(self.parts)
 
@@ -149,7 +149,7 @@ class Core:
 
 
 @lru_cache(maxsize=64)
-def _law(parts: Counted) -> GridLaw | None:
+def _law(parts: Counted) -> DominatingLaw | None:
     if len(parts) > KINDS or not any(isinstance(g, RenyiDP | DiscreteGaussianDP) for g, _ in parts):
         return None
     known = [(g.profile_to_convolve, n) for g, n in parts]
