@@ -165,6 +165,7 @@ def tasks(only):
 
 def learners(task):
     given = {"bounds": task.bounds, "categorical_features": task.categorical, "relation": "add_remove"}
+    given["records"] = int(task.split(0).sum())  # how many there are is taken as roughly known
     if not task.classes:
         return {"additive": lambda **o: AdditiveRegressor(answers=task.answers, **given, **o)}
     given["classes"] = list(range(task.classes))

@@ -214,8 +214,8 @@ def test_the_same_charge_gives_the_same_forest_whatever_the_records(tmp_path):
 def test_without_noise_shares_are_those_of_the_dirichlet_posterior():
     """One split: (c + s·π)/(N + s) in each leaf, for counts that are exact."""
     counts = np.array([[[30.0, 10.0], [5.0, 15.0]]])
-    shares = leaf_shares(counts, 0.0, 4.0)
     whole = np.array([35, 25]) / 60
+    shares = leaf_shares(counts, whole, 0.0, 4.0)
     assert shares[0] == pytest.approx((counts[0] + 4 * whole) / (counts[0].sum(axis=1, keepdims=True) + 4))
 
 
@@ -229,7 +229,9 @@ def test_the_best_linear_reading_errs_least():
         counts = np.array([rng.multinomial(k, p) for k, p in zip(n, truth, strict=True)])
         noisy = counts + rng.normal(0, 6, counts.shape)
         for times in errors:
-            errors[times] += float(((leaf_shares(noisy[None], 36 * times**2, 4.0)[0] - truth) ** 2).sum())
+            errors[times] += float(
+                ((leaf_shares(noisy[None], whole, 36 * times**2, 4.0)[0] - truth) ** 2).sum()
+            )
     assert errors[1.0] < min(errors[0.25], errors[4.0])
 
 
@@ -239,9 +241,22 @@ def test_a_generous_budget_learns_what_is_there_and_a_poor_one_says_little(kind)
     test, truth, labels = made(1000, seed=1)
     rich = kind(epsilon=1e4, delta=1e-5, classes=[0, 1], **DECLARED).fit(x, y)
     best = np.mean((truth > 0) == labels)
-    assert rich.score(test, labels) > best - 0.04
+    assert rich.score(test, labels) > best - 0.06  # 16 bins are coarse
     poor = kind(epsilon=1e-3, delta=1e-7, classes=[0, 1], **DECLARED).fit(x, y)
     assert abs(poor.predict_proba(test) - 0.5).mean() < abs(rich.predict_proba(test) - 0.5).mean()
+
+
+def test_the_number_of_trees_follows_from_what_is_public():
+    x, _, y = made(300)
+    common = {"classes": [0, 1], "depth": 3, **DECLARED}
+    sizes = {}
+    for epsilon in (0.1, 1, 10):
+        fit = RandomForestClassifier(epsilon=epsilon, delta=1e-5, **common).fit(x, y)
+        sizes[epsilon] = fit.mechanism_.blocks[1].size // 16
+    assert sizes[0.1] == 4
+    assert sizes[0.1] < sizes[1] < sizes[10] == 50
+    unknown = RandomForestClassifier(epsilon=0.1, delta=1e-5, relation="add_remove", **common).fit(x, y)
+    assert unknown.mechanism_.blocks[1].size // 16 == 50
 
 
 def test_shapes_are_in_units_of_the_answers_and_can_be_drawn():

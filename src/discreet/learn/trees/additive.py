@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 ROUNDS, PURE_ROUNDS = 8, 2  # a pure promise costs so many times the noise of one round
 MOST_BINS = 256
+BINS, FEW_BINS, FEW_RECORDS = 16, 8, 1000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -44,7 +45,8 @@ class AdditiveModel(NoisyLearner):
 
     categorical_features: Sequence[int | str] | None = None
     rounds: int | None = None
-    bins: int = 32
+    bins: int | None = None
+    records: int | None = None
 
     @abstractmethod
     def _answers(self, y: NDArray[Any]) -> tuple[Integers, NDArray[np.bool_], Residuals]:
@@ -63,9 +65,10 @@ class AdditiveModel(NoisyLearner):
         rounds = (
             (PURE_ROUNDS if isinstance(target, PureDP) else ROUNDS) if self.rounds is None else self.rounds
         )
-        if not 2 <= whole(self.bins, "bins") <= MOST_BINS:
-            raise ValueError(f"bins must be from 2 to {MOST_BINS}, got {self.bins}")
-        sizes, outputs = columns.sizes(self.bins), len(self._outputs())
+        bins = self._usual(len(x), target) if self.bins is None else whole(self.bins, "bins")
+        if not 2 <= bins <= MOST_BINS:
+            raise ValueError(f"bins must be from 2 to {MOST_BINS}, got {bins}")
+        sizes, outputs = columns.sizes(bins), len(self._outputs())
         totals, loss = self._totals(target.relation)
         blocks = histograms(totals, sizes, outputs, whole(rounds, "rounds"), target.relation)
         ready = NoisyBlocks.calibrate(blocks, target=target)
@@ -76,15 +79,20 @@ class AdditiveModel(NoisyLearner):
 
         def prepare() -> tuple[Integers, Codes, Residuals]:
             sums, counts, residuals = self._answers(y)
-            return sums, columns.bins(x[counts], self.bins), residuals
+            return sums, columns.bins(x[counts], bins), residuals
 
-        told = {"categorical": list(columns.categorical), "bins": self.bins, "rounds": rounds, **given}
+        told = {"categorical": list(columns.categorical), "bins": bins, "rounds": rounds, **given}
         released = self._noised(ready, Histograms(prepare, walk()), len(x), target, source, **told)
-        self._described, self._walk = columns, walk()
+        self._described, self._cut, self._walk = columns, bins, walk()
         for block, noisy in enumerate(released):
             self._walk.observe(block, noisy)
         self.intercept_ = self._units(self._walk.level) + self._middle()
         self.shapes_ = tuple(self._units(shape) for shape in self._walk.shapes)
+
+    def _usual(self, n: int, target: Guarantee) -> int:
+        """Return the usual number of bins, from what is public alone."""
+        guess = n if target.relation.replaces else self.records
+        return FEW_BINS if guess is not None and whole(guess, "records") < FEW_RECORDS else BINS
 
     def _units(self, scores: Floats) -> Floats:
         """Scores in units of the answers; log-odds as they are."""
@@ -95,7 +103,7 @@ class AdditiveModel(NoisyLearner):
 
     def _scores(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)
-        return self._walk.score(self._described.bins(self._columns(X), self.bins))
+        return self._walk.score(self._described.bins(self._columns(X), self._cut))
 
     def _deviations(self) -> list[Floats]:
         """Of every shape's bins, as believed: noise, sampling and prior; other columns taken as they are."""
@@ -105,7 +113,7 @@ class AdditiveModel(NoisyLearner):
         ]
 
     def _estimates(self) -> Estimates:
-        names = shape_names(self._described, names_of(self), self.bins, self._outputs())
+        names = shape_names(self._described, names_of(self), self._cut, self._outputs())
         deviations = [d.reshape(-1) for d in self._deviations()]
         means = [shape.reshape(-1) for shape in self.shapes_]
         return Estimates("shapes of the columns", names, np.concatenate(means), np.concatenate(deviations))
@@ -121,7 +129,7 @@ class AdditiveModel(NoisyLearner):
         )
         return picture(
             [(names[j], self.shapes_[j], self._deviations()[j], self._described, j) for j in chosen],
-            self.bins,
+            self._cut,
             self._outputs(),
         )
 
@@ -139,7 +147,8 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc] 
     Public, and never read from the data: `bounds`, (lower, upper) of the columns, to which records are
     clipped; `classes`, all labels that may occur (a row with another counts for nothing);
     `categorical_features`, columns of codes, which are whole numbers between their bounds. Missing numbers
-    count as the middle of their column. `rounds` are 8, or 2 where the promise is pure, unless given.
+    count as the middle of their column. `rounds` are 8, or 2 where the promise is pure, and
+    `bins` 16, or 8 of fewer than 1000 records, unless given; where n is private, `records` is a public guess.
 
     `ledger` (a Ledger, a path or a URL) is charged durably before a value is looked at. WITHOUT ONE NOTHING
     RECORDS WHAT WAS SPENT: every fit, also of each fold of a cross-validation, is a further release. A

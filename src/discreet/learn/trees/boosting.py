@@ -21,7 +21,7 @@ from discreet.models.margin_losses import Floats
 
 FIRST_ROUND = 2  # blocks before the residuals: totals, then counts
 LEVEL = 4.0  # prior variance of the level
-TOTAL = 4.0  # prior variance of a score, shared by the columns: the median of each shape's
+MEDIAN = 0.5  # of a shape's prior variance
 SPREAD, TIMES = 1.0, np.geomspace(0.01, 10, 7)  # deviation of its logarithm; what is tried, times the median
 DRIFT, LEVEL_DRIFT = 0.03, 0.002  # of a shape's variance, that other columns' moves may ask for each round
 LONG = 0.15  # of a column's range, over which its shape changes
@@ -185,8 +185,8 @@ class BoostedShapes:
         error, prior = weight * self.loss.variance + noise**2, self._priors[column]
         sure = float(self._sure[output])
         if turn == 0:
-            median, level = TOTAL / len(self.sizes), sure * np.outer(weight, weight)
-            self._variances[column, output] = likeliest(prior, weight, (level, error), sums, median)
+            level = sure * np.outer(weight, weight)
+            self._variances[column, output] = likeliest(prior, weight, (level, error), sums)
         scale = self._variances[column, output]
         known = prior * scale if turn == 0 else self.covariances[column][output] + DRIFT * scale * prior
         spread = weight[:, None] * (known + sure) * weight + np.diag(error)
@@ -199,9 +199,7 @@ class BoostedShapes:
         self._sure[output] = sure - sure**2 * float(weight @ solved[:, -1]) + LEVEL_DRIFT
 
 
-def likeliest(
-    prior: Floats, weight: Floats, rest: tuple[Floats, Floats], sums: Floats, median: float
-) -> float:
+def likeliest(prior: Floats, weight: Floats, rest: tuple[Floats, Floats], sums: Floats) -> float:
     """Return the variance of a shape that its noisy sums, and a lognormal prior, make likeliest.
 
     `rest` is what else the sums vary by: together, and each bin's own.
@@ -211,7 +209,7 @@ def likeliest(
     def score(variance: float) -> float:
         root = np.linalg.cholesky(variance * weight[:, None] * prior * weight + other)
         z = np.linalg.solve(root, sums)
-        held = np.log(variance / median) / SPREAD
+        held = np.log(variance / MEDIAN) / SPREAD
         return float(-z @ z / 2 - np.log(np.diag(root)).sum() - held**2 / 2)
 
-    return float(max((TIMES * median).tolist(), key=score))
+    return float(max((TIMES * MEDIAN).tolist(), key=score))

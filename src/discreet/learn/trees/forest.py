@@ -18,16 +18,19 @@ from discreet.learn.noisy import NoisyLearner
 from discreet.learn.trees.columns import Codes, Columns
 from discreet.learn.trees.labels import coded, declared, share_estimates, softmax
 from discreet.learn.trees.partitions import Partitions, drawn
-from discreet.learn.trees.shares import leaf_shares, overall
+from discreet.learn.trees.shares import leaf_shares
 from discreet.mechanisms.learners.noisy_blocks import NoisyBlocks
-from discreet.mechanisms.learners.tree_counts import leaf_counts
+from discreet.mechanisms.learners.tree_counts import class_totals, leaf_counts
 from discreet.mechanisms.mechanism import positive, whole
 from discreet.models.margin_losses import Floats
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.kinds import PureDP
 from discreet.sampling.source import Source
 
-TREES, PURE_TREES = 50, 10  # a pure promise costs T times the noise of one tree, another one √T times
+# Trees at least and at most, and how many records there are for each, in deviations of one tree's noise: a
+# pure promise costs T times that noise, another one √T times.
+PURE, OTHER = (1, 10, 23), (4, 50, 2)
+WORTH = 3.0  # how many independent trees all of them are worth at most
 
 
 def counted(partitions: Partitions, kept: Floats, labels: Codes, classes: int) -> NDArray[np.int64]:
@@ -48,12 +51,13 @@ class RandomForestClassifier(ClassifierMixin, NoisyLearner):  # type: ignore[mis
     """Trees whose splits are random points within public bounds; noisy counts of the classes in each leaf.
 
     No split looks at a record, so that all of the budget goes to the counts, which are read with the noise in
-    mind: leaves of few records lean on the cells around them. A deep tree costs no more than a shallow one.
+    mind: leaves of few records lean on the cells around them.
 
     Public, and never read from the data: `bounds`, (lower, upper) of the columns, to which records are
     clipped; `classes`, all labels that may occur (a row with another counts for nothing);
     `categorical_features`, columns of codes, which are whole numbers between their bounds. Missing numbers
-    count as the middle of their column. `trees` are 50, or 10 where the promise is pure, unless given;
+    count as the middle of their column. `trees` follow from the noise and the number of records unless given,
+    up to 50, or 10 where the promise is pure; where n is private, `records` is a public guess of it.
     `strength`: how many records the shares of a cell are worth in the cells within it; `partition_seed` draws
     the partitions and needs no secret.
 
@@ -67,23 +71,31 @@ class RandomForestClassifier(ClassifierMixin, NoisyLearner):  # type: ignore[mis
     classes: Sequence[Any] | None = None
     categorical_features: Sequence[int | str] | None = None
     trees: int | None = None
+    records: int | None = None
     depth: int = 8
     strength: float = 4.0
     partition_seed: int = 0
 
     def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
         classes, columns = declared(self.classes), self._described()
-        trees = (PURE_TREES if isinstance(target, PureDP) else TREES) if self.trees is None else self.trees
+        trees = self._usual(len(x), len(classes), target) if self.trees is None else self.trees
         positive(self.strength, "strength")
         if whole(self.depth, "depth") > 16:
             raise ValueError(f"depth must be at most 16, got {self.depth}")
         parts = drawn(
             columns, whole(trees, "trees"), self.depth, whole(self.partition_seed, "partition_seed", least=0)
         )
-        block = leaf_counts(parts.trees, parts.leaves, len(classes), target.relation)
-        (noisy,) = self._noised(
-            NoisyBlocks.calibrate((block,), target=target),
-            lambda _i, _before: counted(parts, columns(x), coded(y, classes), len(classes)),
+
+        def ask(block: int, released: tuple[Floats, ...]) -> NDArray[np.int64]:
+            del released
+            labels = coded(y, classes)
+            if block == 0:
+                return np.bincount(labels[labels >= 0], minlength=len(classes)).astype(np.int64)
+            return counted(parts, columns(x), labels, len(classes))
+
+        totals, noisy = self._noised(
+            self._blocks(parts.trees, len(classes), target),
+            ask,
             len(x),
             target,
             source,
@@ -94,22 +106,35 @@ class RandomForestClassifier(ClassifierMixin, NoisyLearner):  # type: ignore[mis
             partition_seed=self.partition_seed,
         )
         counts = noisy.reshape(parts.trees, parts.leaves, len(classes))
-        deviation = self.mechanism_.deviations[0]
-        self.classes_, self._parts = classes, parts
-        self._whole, self._spread = overall(counts), deviation * sqrt(parts.leaves / parts.trees)
-        self._size = float(counts.sum()) / parts.trees
-        evidence = np.log(leaf_shares(counts, deviation**2, float(self.strength)) / self._whole)
-        self._evidence = evidence / sqrt(parts.trees)
+        noise, deviation = self.mechanism_.deviations
+        kept = np.maximum(totals, max(1.0, noise / 2))  # below its own noise a count says nothing
+        self.classes_, self._parts, self._whole = classes, parts, kept / kept.sum()
+        self._spread = noise / kept.sum()
+        shares = leaf_shares(counts, self._whole, deviation**2, float(self.strength))
+        self._evidence = np.log(shares / self._whole) * (min(sqrt(parts.trees), WORTH) / parts.trees)
+
+    def _blocks(self, trees: int, classes: int, target: Guarantee) -> NoisyBlocks:
+        leaves = leaf_counts(trees, 1 << self.depth, classes, target.relation)
+        return NoisyBlocks.calibrate((class_totals(classes, target.relation), leaves), target=target)
+
+    def _usual(self, n: int, classes: int, target: Guarantee) -> int:
+        """Return the usual number of trees, from what is public alone."""
+        least, most, each = PURE if isinstance(target, PureDP) else OTHER
+        guess = n if target.relation.replaces else self.records
+        if guess is None:
+            return most
+        noise = self._blocks(1, classes, target).deviations[1]
+        return int(min(max(whole(guess, "records") / (each * noise), least), most))
 
     def _described(self) -> Columns:
         return Columns.of(self.bounds, self.categorical_features, names_of(self))
 
     def _estimates(self) -> Estimates:
-        return share_estimates(self.classes_, self._whole, self._spread / max(self._size, 1.0))
+        return share_estimates(self.classes_, self._whole, self._spread)
 
     # ── predict ──
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """P(class | x) ∝ π ∏ (p_t/π)^(1/√T), p_t the shares in the leaf of tree t, π those of all records.
+        """P(class | x) ∝ π ∏ (p_t/π)^(min(√T, 3)/T), p_t the shares in the leaf of tree t, π those of all.
 
         The power stands between the 1 of independent trees and the 1/T of trees that all say the same.
         """

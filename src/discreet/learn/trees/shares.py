@@ -9,26 +9,20 @@ from discreet.models.margin_losses import Floats
 LEAST = 2.0**-10  # of a class's share of all records: what noise may push a share down to
 
 
-def overall(counts: Floats) -> Floats:
-    """Shares of all records, from noisy counts (trees, leaves, classes); of no class less than 1 record."""
-    kept = np.maximum(counts.sum(axis=1).mean(axis=0), 1.0)
-    return np.asarray(kept / kept.sum())
-
-
-def leaf_shares(counts: Floats, variance: float, strength: float) -> Floats:
+def leaf_shares(counts: Floats, whole: Floats, variance: float, strength: float) -> Floats:
     """E(shares | counts) in every leaf of every tree; a child's shares are Dirichlet(strength·parent's).
 
-    Of the noisy share q̂ in a node of N records, p = parent + w(q̂ − parent), w = V/(V + S + Z), V = pq/(s + 1)
-    what children differ by, S = V·s/N what N records do, Z = variance/N² of the noise in the node's counts:
-    the best linear predictor (docs/theory.md, “The shares of a leaf behind noise”), for any law of the noise.
-    Without noise w = N/(N + s) and p is the Dirichlet posterior's mean itself. N is what the noisy counts of
-    the node add up to, at least 0.
+    `counts` are (trees, leaves, classes), `whole` the shares of all records. Of the noisy share q̂ in a node
+    of N records, p = parent + w(q̂ − parent), w = V/(V + S + Z), V = pq/(s + 1) what children differ by,
+    S = V·s/N what N records do, Z = variance/N² of the noise in the node's counts: the best linear predictor
+    for any law of the noise (docs/theory.md, “The shares of a leaf behind noise”). Without noise w is
+    N/(N + s) and p is the Dirichlet posterior's mean itself. N is what the noisy counts of the node add up
+    to, at least 0.
     """
     levels, sums = [counts], counts
     while sums.shape[1] > 1:
         sums = sums.reshape(len(sums), -1, 2, sums.shape[2]).sum(axis=2)
         levels.append(sums)
-    whole = overall(counts)
     shares = np.tile(whole, (len(counts), 1, 1))
     for below, here in reversed(list(enumerate(levels[:-1]))):
         shares = _child_shares(np.repeat(shares, 2, axis=1), here, variance * 2**below, strength)

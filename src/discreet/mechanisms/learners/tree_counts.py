@@ -19,7 +19,7 @@ TOTALS, COUNTS = 0.05, 0.1  # the shares of μ², or of ε, that buy them; the r
 def leaf_counts(trees: int, leaves: int, classes: int, relation: Relation) -> Block:
     """Count in all leaves: a record is in one leaf of each tree, a replaced one leaves it for another."""
     moved = trees * (2 if relation.replaces else 1)
-    return Block("leaf counts", trees * leaves * classes, moved, moved)
+    return Block("leaf counts", trees * leaves * classes, moved, moved, 1 - TOTALS)
 
 
 def histograms(
