@@ -1,6 +1,7 @@
 """Objective perturbation: what calibration proves, how near the minimum is, odd tables, how it reads."""
 
 import math
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 
@@ -23,7 +24,9 @@ from discreet.models.generalized_linear import BayesianLogisticRegression, Featu
 from discreet.models.margin_losses import ClippedPoisson, DeclaredLoss
 from discreet.models.regression_records import Records
 from discreet.numerics.search import descend, inverted
+from discreet.posteriors.regression import perturbed_fit
 from discreet.posteriors.regression.coverage import (
+    Expected,
     Tilt,
     expected,
     expected_trace,
@@ -352,6 +355,27 @@ def test_a_release_reads_as_a_posterior_and_says_what_it_was():
     assert aware.caution is None
     with pytest.raises(ValueError, match="noise_aware or naive"):
         reading(fit, "wrong")
+
+
+def test_imagined_fits_are_tried_when_an_interval_is_asked_for_and_once(monkeypatch):
+    # Means and predictions need no simulation; what shows a spread or a caution does, also if unpickled.
+    model, tried = logistic(2), []
+    mechanism = ObjectivePerturbation.calibrate(model, n=300, target=ApproxDP(1, 1e-5))
+    fit = mechanism.release(imagined(model, 300), SeededSource(5))
+    monkeypatch.setattr(perturbed_fit, "coverage", lambda fit: tried.append(fit) or Expected(0.5, 1.5))
+    read = pickle.loads(pickle.dumps(reading(fit)))  # noqa: S301 - our own bytes
+    assert read.flat_mean().shape == (3,)
+    assert read.probability(np.eye(2)).shape == (2,)
+    assert tried == []
+    np.testing.assert_allclose(read.covariance, 1.5**2 * read.spread)
+    assert "1.50 times as wide" in read.caution
+    assert "1.50 times as wide" in read.cautions[0]
+    assert len(tried) == 1
+    assert tried[0] == fit
+    for ask in ("flat_variance", "flat_interval", "flat_sample", "summary"):
+        tried.clear()
+        getattr(reading(fit), ask)(*{"flat_interval": (0.9,), "flat_sample": (3,)}.get(ask, ()))
+        assert len(tried) == 1, ask
 
 
 def test_too_little_data_is_read_with_caution():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -140,6 +140,20 @@ def _both(share: Floats) -> Floats:
     return np.stack([1 - share, share], axis=1)
 
 
+class TriedIntervals(ABC):
+    """What imagined fits tell of intervals, found when it is first asked for: it takes longer than a fit."""
+
+    @property
+    @abstractmethod
+    def widening(self) -> float:
+        """What standard deviations are multiplied by."""
+
+    @property
+    @abstractmethod
+    def caution(self) -> str | None:
+        """Words for intervals that still hold too rarely."""
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class NormalCoefficients(Coefficients):
@@ -147,19 +161,30 @@ class NormalCoefficients(Coefficients):
 
     model: GeneralizedLinear
     location: Floats
-    covariance: Floats
-    caution: str | None = None  # where the reading is not to be trusted, and why
+    spread: Floats  # the covariance, before what a trial widens it to
+    said: str | None = None  # where the reading is not to be trusted, and why
     reading: str = "noise_aware"
     predictor: NormalCoefficients | None = None  # what to predict with, where that is another reading
+    trial: TriedIntervals | None = None  # of the intervals, by simulation: run when one of them is asked for
 
     def __post_init__(self) -> None:
         d = self.model.dimension
-        for name, shape in (("location", (d,)), ("covariance", (d, d))):
+        for name, shape in (("location", (d,)), ("spread", (d, d))):
             kept = np.array(getattr(self, name), dtype=np.float64)
             if kept.shape != shape or not np.isfinite(kept).all():
                 raise ValueError(f"{name} must be {shape} finite numbers for the weights {self.model.names}")
             kept.flags.writeable = False
             object.__setattr__(self, name, kept)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """The spread, widened as the trial of the intervals says."""
+        return self.spread if self.trial is None else self.trial.widening**2 * self.spread
+
+    @property
+    def caution(self) -> str | None:
+        """Where the reading is not to be trusted, and why; simulated where nothing cheaper tells."""
+        return self.trial.caution if self.said is None and self.trial is not None else self.said
 
     @property
     def diagnostics(self) -> Diagnostics:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
 
 import numpy as np
 
 from discreet.mechanisms.regression.perturbed_fit import PerturbedFit
 from discreet.models.margin_losses import DeclaredLoss, Floats
-from discreet.posteriors.regression.coefficients import NormalCoefficients
+from discreet.posteriors.regression.coefficients import NormalCoefficients, TriedIntervals
 from discreet.posteriors.regression.coverage import (
     LEAST,
     Expected,
@@ -29,12 +32,33 @@ def reading(fit: PerturbedFit, reading: str = "noise_aware") -> NormalCoefficien
 
 
 def noise_aware(fit: PerturbedFit) -> NormalCoefficients:
-    """E w and Cov w given θ̃ and H̃, widened where simulated intervals hold too rarely, and a predictor."""
+    """E w and Cov w given θ̃ and H̃, widened where simulated intervals hold too rarely, and a predictor.
+
+    The simulation runs when an interval, a draw or a caution is asked for: means and predictions need none.
+    """
     mean, covariance = _moments(fit)
-    wide = coverage(fit).widening ** 2
-    return NormalCoefficients(
-        fit.model, mean, wide * covariance, caution(fit), "noise_aware", predictive(fit)
-    )
+    predictor, trial = predictive(fit), ImaginedFits(fit)
+    return NormalCoefficients(fit.model, mean, covariance, predictor=predictor, trial=trial)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ImaginedFits(TriedIntervals):
+    """Imagined fits of as many records, with as much noise as this one."""
+
+    fit: PerturbedFit
+
+    @cached_property
+    def expected(self) -> Expected:
+        return coverage(self.fit)
+
+    @property
+    def widening(self) -> float:
+        return self.expected.widening
+
+    @property
+    def caution(self) -> str | None:
+        return caution(self.expected)
 
 
 def _moments(fit: PerturbedFit) -> tuple[Floats, Floats]:
@@ -88,9 +112,8 @@ def coverage(fit: PerturbedFit) -> Expected:
     return expected(fit.model, n, tilt)
 
 
-def caution(fit: PerturbedFit) -> str | None:
+def caution(found: Expected) -> str | None:
     """Say so where simulation expects 90 % intervals to hold less than 85 % of the weights."""
-    found = coverage(fit)
     if np.isnan(found.coverage):
         return "how well these intervals hold was not simulated: the loss is declared code, not kept here"
     if found.coverage >= LEAST:
