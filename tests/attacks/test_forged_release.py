@@ -229,3 +229,16 @@ def test_nothing_is_added_beside_the_release(saved):
     assert verified(saved) == 0  # control
     (saved / "release.json").write_text(json.dumps({**record, "approved": "by nobody"}))
     assert verified(saved) == 3
+
+
+def test_what_a_learner_released_is_held_to_its_ledger(ledger):
+    rows = [[0.1, 0.9], [0.4, 0.2], [0.8, 0.3]]
+    scaler = dc.learn.StandardScaler(bounds=(0, 1), epsilon=0.5, delta=0, ledger=ledger).fit(rows)
+    found = scaler.release_
+    ledger.verify(found)
+    first, *rest = found.released
+    for change in ({"released": ((first[0] + 1,), *rest)}, {"n": 4}, {"seeded": True}):
+        with pytest.raises(TamperedError, match="not the release that charge"):
+            ledger.verify(replace(found, **change))
+    with pytest.raises(ValueError, match="another promise"):
+        replace(found, guarantee=dc.PureDP(0.01))

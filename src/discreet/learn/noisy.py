@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from discreet import __version__
 from discreet.learn.declared import Scale, ends_of, names_of, target_of
 from discreet.learn.estimates import Estimates
-from discreet.learn.private import PrivateEstimator, array
+from discreet.learn.private import NOTE, PrivateEstimator, array
 from discreet.learn.said import unpaid
-from discreet.line.after_charge import numbers
+from discreet.line.after_charge import numbers, numbers_kept
 from discreet.mechanisms.learners.noisy_blocks import Ask, NoisyBlocks
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.models.margin_losses import Floats
@@ -71,20 +71,20 @@ class LearnedRelease:
 
     @property
     def body(self) -> bytes:
-        """All of it in one text."""
-        said = {
-            "model": {"family": self.model.name, **dict(self.model.given)},
-            "mechanism": self.mechanism,
-            "parameters": dict(self.parameters),
-            "guarantee": to_json(self.guarantee),
-            "target": to_json(self.target),
+        """Return what the ledger keeps of the charge, byte for byte, as `ledger.verify` compares it."""
+        asked = {
+            "estimator": NOTE + self.model.name,
+            "mechanism": dict(self.parameters),
             "n": self.n,
-            "schema": self.schema,
-            "receipt": self.receipt.to_json(),
+            "given": dict(self.model.given),
+            "schema": self.schema["columns"],
             "seeded": self.seeded,
-            "released": self.released,
         }
-        return canonical(said).encode()
+        return numbers_kept(asked, np.concatenate([np.array(part) for part in self.released]))
+
+    def __post_init__(self) -> None:
+        if canonical(to_json(self.guarantee)) != canonical(self.receipt.guarantee):
+            raise ValueError("the receipt is for another promise than that of the release")
 
     def certificate(self) -> Certificate:
         """Say what is protected, promised, assumed, proved and not covered, as plain JSON."""

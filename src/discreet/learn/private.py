@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
+NOTE = "discreet.learn."  # before the name of an estimator, in the ledger
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -90,7 +91,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         if self.ledger is None:
             return quiet(lambda: draw(encode()))
         book = self.ledger if isinstance(self.ledger, Ledger) else Ledger.open(self.ledger)
-        note = f"discreet.learn.{type(self).__name__}"
+        note = NOTE + type(self).__name__
         # a seeded fit must not come back as a private one
         seeded = bits(self.random_state).seeded
         written = form({"estimator": note, **asked, "seeded": seeded})

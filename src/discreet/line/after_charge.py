@@ -234,10 +234,15 @@ def _public(data: Facts) -> dict[str, Any]:
 
 def _numbers_written(asked: Facts, receipt: Receipt, array: Array) -> dict[str, bytes]:
     del receipt
+    return {ONLY: numbers_kept(asked, array)}
+
+
+def numbers_kept(asked: Facts, array: Array) -> bytes:
+    """Return what a ledger keeps of an array: a line that says what was asked for, then the numbers."""
     kind = array.dtype.newbyteorder("<").str
     header = {"asked": asked, "shape": list(array.shape), "dtype": kind}
     little = np.ascontiguousarray(array, dtype=kind)
-    return {ONLY: canonical(header).encode() + b"\n" + little.tobytes()}
+    return canonical(header).encode() + b"\n" + little.tobytes()
 
 
 def _numbers_loaded(asked: Facts, bodies: Mapping[str, bytes]) -> Array:

@@ -205,7 +205,10 @@ def refuse_changed(claim: Claim, kept: Mapping[str, bytes]) -> None:
 
 
 def _different(one: bytes, other: bytes) -> list[str]:
-    said, held = json.loads(one), json.loads(other)
+    try:
+        said, held = json.loads(one), json.loads(other)
+    except ValueError:  # numbers in bytes, as of learners
+        return ["what was released"]
     return [name for name in sorted({*said, *held}) if said.get(name) != held.get(name)] or ["its text"]
 
 
