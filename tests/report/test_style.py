@@ -3,21 +3,28 @@
 import base64
 import hashlib
 import re
-from importlib.resources import files
 
 import pytest
 
 from discreet.families import BetaBernoulli
 from discreet.report import report
+from discreet.report.page import style_sheet
+from discreet.service.page import assets
 
-STYLE = files("discreet.report").joinpath("style.css").read_text(encoding="utf-8")
-BLOCKS = dict(
-    zip(("light", "dark", "print"), re.findall(r":root \{(.*?)\}", STYLE, flags=re.DOTALL), strict=True)
+STYLE = style_sheet()
+LIGHT, DARK, PAPER = (
+    dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
+    for block in re.findall(r":root \{(.*?)\}", STYLE, flags=re.DOTALL)
 )
-PALETTES = {name: dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block)) for name, block in BLOCKS.items()}
+PALETTES = {"light": LIGHT, "dark": DARK, "print": LIGHT | PAPER}
 READ = [("ink", "page"), ("ink", "surface"), ("quiet", "page"), ("quiet", "surface"), ("ink", "interval")]
-READ += [("caution-ink", "caution"), ("alarm-ink", "alarm")]
-SEEN = [("posterior", "surface"), ("prior", "surface"), ("promise", "surface"), ("spent", "rule")]
+READ += [
+    ("caution-ink", "caution"),
+    ("surface", "alarm"),
+    ("alarm-ink", "alarm-surface"),
+    ("alarm", "surface"),
+]
+SEEN = [("posterior", "surface"), ("prior", "surface"), ("promise", "surface"), ("promise", "rule")]
 
 
 def luminance(colour):
@@ -38,15 +45,27 @@ def test_the_ruler_is_right():
 
 
 def test_every_scheme_defines_every_colour():
-    used = set(re.findall(r"var\(--([\w-]+)\)", STYLE))
-    for palette in PALETTES.values():
-        assert set(palette) == used
-    assert PALETTES["light"] != PALETTES["dark"]
+    page = (asset.content.decode() for name, asset in assets().items() if name.endswith(".css"))
+    used = {
+        name: set(re.findall(r"var\(--([\w-]+)\)", text))
+        for name, text in (("report", STYLE), ("page", "".join(page)))
+    }
+    assert set(LIGHT) == set(DARK) == used["report"] | used["page"]
+    assert all(LIGHT[name] != DARK[name] for name in LIGHT)
+
+
+def test_the_palette_stands_once():
+    sheets = [asset.content.decode() for name, asset in assets().items() if name.endswith(".css")]
+    assert sum("--ink:" in text for text in sheets) == 1
+    (palette,) = (text for text in sheets if "--ink:" in text)
+    assert STYLE.startswith(palette)
+    assert STYLE.count("--ink:") == palette.count("--ink:") == 2
 
 
 def test_paper_is_light_whatever_the_screen_was():
-    assert STYLE.index("@media print") > STYLE.index("prefers-color-scheme: dark")  # the later rule wins
-    assert {**PALETTES["light"], "page": "#ffffff"} == PALETTES["print"]
+    assert "@media screen and (prefers-color-scheme: dark)" in STYLE  # so that it is not for paper
+    assert STYLE.count("prefers-color-scheme") == 1
+    assert PAPER == {"page": "#ffffff"}
 
 
 @pytest.mark.parametrize("scheme", PALETTES)

@@ -146,8 +146,14 @@ def _document(title: str, body: Html) -> str:
     return f"<!doctype html>\n{page}\n"
 
 
+def style_sheet() -> str:
+    """Return the palette, which the service's page has too, and after it the style that uses it."""
+    home = files("discreet.report")
+    return "".join(home.joinpath(name).read_text(encoding="utf-8") for name in ("palette.css", "style.css"))
+
+
 @cache
 def _style() -> tuple[Html, str]:
     """Read the style sheet and its hash: the page's policy admits this one, and loads nothing."""
-    text = files("discreet.report").joinpath("style.css").read_text(encoding="utf-8")
+    text = style_sheet()
     return Html(text), base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from discreet.experiments.claims.claim import Finding, Judgement, PublishedClaim
 from discreet.experiments.claims.registry import DOCUMENTS
 from discreet.report.markup import Html, element, joined
+from discreet.report.page import style_sheet
 
 Judged = Sequence[tuple[PublishedClaim, Finding]]
 POLICY = "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -30,7 +30,7 @@ def changed(claim: PublishedClaim, finding: Finding) -> bool:
 
 def html_page(judged: Judged, pictures: Mapping[str, Iterable[Path]]) -> str:
     """Write one self-contained page: published claim, our number, picture, verdict and erratum."""
-    style = files("discreet.report").joinpath("style.css").read_text(encoding="utf-8") + EXTRA
+    style = style_sheet() + EXTRA
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     head = element(
         "head",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -61,7 +62,13 @@ def assets() -> dict[str, Asset]:
     """Return every file of the page by its path under /page/; no request chooses a path on disk."""
     here = Path(__file__).parent
     files = (path for path in sorted(here.rglob("*")) if path.suffix in KINDS)
-    return {path.relative_to(here).as_posix(): Asset(path.read_bytes(), KINDS[path.suffix]) for path in files}
+    own = {path.relative_to(here).as_posix(): Asset(path.read_bytes(), KINDS[path.suffix]) for path in files}
+    return {**own, "styles/palette.css": Asset(_palette(), KINDS[".css"])}
+
+
+def _palette() -> bytes:
+    """Read the colours, which the report has too."""
+    return resources.files("discreet.report").joinpath("palette.css").read_bytes()
 
 
 def attach(app: FastAPI) -> None:
