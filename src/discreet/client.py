@@ -83,8 +83,13 @@ class Client:
 
     # ── asking ──────────────────────────────────────────────────────────────────────────────────────
     def plan(self, table: str, columns: str | Sequence[str], model: str, **asked: Any) -> dict[str, Any]:  # noqa: ANN401 - epsilon=, delta=, prior=, mechanisms=
-        """Say what to expect of each mechanism; free."""
-        return self._asked("/v1/plans", _body(table, columns, model, asked))
+        """Say what to expect of each mechanism; free. One that takes long is asked for until it is there."""
+        ends, body = time.monotonic() + self.patience, _body(table, columns, model, asked)
+        while (found := self._sent("POST", "/v1/plans", json=body)).status_code == httpx.codes.ACCEPTED:
+            if time.monotonic() > ends:
+                raise TimeoutError("the plan is still under way; ask again, or for some mechanisms=[…] alone")
+        answer: dict[str, Any] = found.json()
+        return answer
 
     def release(
         self,

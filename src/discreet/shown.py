@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar, final
 from unicodedata import category
 
@@ -95,9 +96,44 @@ class Advance(Protocol):
     def __call__(self, by: float = 1, label: Callable[[], str] | None = None) -> None: ...
 
 
+Ear = Callable[[str, float, float | None], None]  # the label, how much is done, and of how much
+_EAR: ContextVar[Ear | None] = ContextVar("ear", default=None)
+
+
+@contextmanager
+def heard(ear: Ear) -> Iterator[None]:
+    """Have a function told how far work is, in place of a bar: of the outermost where they are nested."""
+    before = _EAR.set(ear)
+    try:
+        yield
+    finally:
+        _EAR.reset(before)
+
+
+@contextmanager
+def _told(ear: Ear, label: str, total: float | None) -> Iterator[Advance]:
+    done = 0.0
+
+    def advance(by: float = 1, label: Callable[[], str] | None = None) -> None:  # noqa: ARG001 - as a bar
+        nonlocal done
+        done += by
+        ear(outer, done, total)
+
+    outer, before = label, _EAR.set(None)
+    ear(outer, done, total)
+    try:
+        yield advance
+    finally:
+        _EAR.reset(before)
+
+
 @contextmanager
 def bar(label: str, total: float | None = None, *, show: bool = True) -> Iterator[Advance]:
     """Hold a bar, without an end where no total is known; give the function that moves it."""
+    if (ear := _EAR.get()) is not None:
+        with _told(ear, label, total) as told:
+            yield told
+        return
     if show and in_notebook():
         yield _Line(label, total).advance
         sys.stderr.write("\r")

@@ -7,7 +7,8 @@ import time
 import pytest
 from sqlalchemy import update
 
-from discreet.service.state import people
+from discreet.service.api import guards
+from discreet.service.state import jobs, people
 from discreet.service.state.layout import TOKENS
 from discreet.service.state.store import StateStore
 
@@ -79,6 +80,19 @@ def test_other_peoples_releases_and_jobs_are_not_there(call, pay):
         hidden = call("ada", "GET", path)
         assert (hidden.status_code, hidden.content) == (404, missing.content), path
     assert name not in {each["id"] for each in call("ada", "GET", "/v1/releases").json()["releases"]}
+
+
+def test_a_job_whose_required_budget_is_gone_is_not_charged_to_the_others(call, state):
+    """Approved, and then its person left the group, or lost the budget, that the table requires."""
+    asked = {"table": "visits", "columns": ["smoker"], "model": "beta_bernoulli", "epsilon": 2}
+    before = call("grace", "GET", "/v1/releases").json()["total"]
+    job = jobs.add(state, "5" * 32, "poor", jobs.QUEUED, asked)
+    ends = time.monotonic() + 60
+    while jobs.find(state, job.id).status not in {jobs.FAILED, jobs.DONE} and time.monotonic() < ends:
+        time.sleep(0.1)
+    said = call("poor", "GET", f"/v1/jobs/{job.id}").json()
+    assert (said["status"], said["problem"]["status"]) == ("failed", 402)
+    assert call("grace", "GET", "/v1/releases").json()["total"] == before
 
 
 def test_a_session_needs_its_csrf_header_for_what_changes_anything(served):
@@ -182,3 +196,37 @@ def test_health_metrics_and_the_interface_describe_the_service(call):
     assert spec["paths"]["/v1/releases"]["post"]["parameters"][0]["name"] == "Idempotency-Key"
     named = [name for name in spec["components"]["schemas"] if name.startswith(("Ask", "New", "Dec", "Sign"))]
     assert all(spec["components"]["schemas"][name].get("examples") for name in named)
+
+
+@pytest.mark.parametrize("tiny", ["1e-9999999", "1e-999999999999"])
+def test_a_number_of_few_characters_and_many_digits_is_refused(call, tiny):
+    for said in ({"epsilon": tiny}, {"epsilon": 1, "delta": tiny}):
+        assert call("ada", "GET", "/v1/meaning", params=said).status_code == 422
+        body = {"table": "visits", "columns": ["smoker"], "model": "beta_bernoulli", "epsilon": 1, **said}
+        assert call("ada", "POST", "/v1/plans", json=body).status_code == 422
+
+
+def test_a_prior_of_a_thousand_brackets_is_refused(call):
+    said = {"table": "visits", "model": "beta_bernoulli", "columns": "smoker", "prior": "[" * 3900}
+    assert call("ada", "GET", "/v1/queries/names", params=said).status_code == 422
+
+
+def test_half_a_character_is_refused(call):
+    said = b'{"table": "visits", "columns": ["smoker"], "model": "beta_bernoulli", "epsilon": 1, "prior": %s}'
+    for prior in (b'{"\\ud800": 1}', b'{"alpha": ["\\ud800"]}'):
+        json_ = {"content-type": "application/json"}
+        refused = call("ada", "POST", "/v1/plans", content=said % prior, headers=json_)
+        assert (refused.status_code, refused.json()["title"]) == (422, "Not understood")
+    said = {"table": "visits", "model": "beta_bernoulli", "columns": "smoker", "prior": '{"\\ud800": 1}'}
+    assert call("ada", "GET", "/v1/queries/names", params=said).status_code == 422
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for(call, monkeypatch):
+    monkeypatch.setattr(guards, "ARRIVES", 0.1)
+
+    def chunks():
+        yield b"{"
+        time.sleep(0.5)
+        yield b"}"
+
+    assert call("ada", "POST", "/v1/plans", content=chunks()).status_code == 408

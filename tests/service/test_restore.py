@@ -89,6 +89,7 @@ def test_a_restored_service_gives_the_same_bytes_and_does_nothing_twice(at, tmp_
     assert jobs.awaiting(state) == jobs.free(state) == []
     assert not jobs.again(state, job.id)
     assert ask("answered").body == first.body
+    assert {token.revoked is None for token in people.tokens(state)} == {False}
     assert ask("since").status == 402  # closed: what was paid for since is not drawn again
     assert late.body
     assert "closed" in capsys.readouterr().out

@@ -18,7 +18,8 @@ DEFAULT = """# Settings of `discreet serve`; what is left out has its default.
 # database = "postgresql://user@host/base"   # ledger and state; or in the variable DISCREET_DATABASE
 # wait = 0.5              # seconds after which an answer leaves, however early it was ready; then twice that
 # approve_above = 1.0     # ε above which a second person approves
-# timeout = 60            # seconds that a plan or a reading may take
+# timeout = 60            # seconds that a reading may take
+# planning = 900          # seconds that a plan may take; what takes longer than a few is polled
 # longest = 3600          # seconds that a release may take
 # rate = 50               # requests a second of one person, divided among the workers
 # burst = 200
@@ -57,6 +58,7 @@ class Settings:
     wait: float = 0.5
     approve_above: float | None = None
     timeout: float = 60
+    planning: float = 900
     longest: float = 3600
     rate: float = 50
     burst: int = 200
@@ -67,7 +69,17 @@ class Settings:
     openid: OpenId | None = None
 
     def __post_init__(self) -> None:
-        for name in ("timeout", "longest", "rate", "burst", "body", "processes", "session_hours", "workers"):
+        for name in (
+            "timeout",
+            "planning",
+            "longest",
+            "rate",
+            "burst",
+            "body",
+            "processes",
+            "session_hours",
+            "workers",
+        ):
             if not 0 < getattr(self, name) < 1e9:
                 raise ValueError(f"{name} must be above 0, got {getattr(self, name)!r}; see {FILE}")
         if not 0 <= self.wait <= 60:

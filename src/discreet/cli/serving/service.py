@@ -179,27 +179,41 @@ def backup(
 
 
 @service.command()
-def restored(folder: Folder, json: o.Json = False) -> None:
+def restored(
+    folder: Folder,
+    keep_tokens: Annotated[
+        bool, typer.Option("--keep-tokens", help="Leave tokens valid: none was revoked since the copy.")
+    ] = False,
+    json: o.Json = False,
+) -> None:
     """Make a back-up that was put back safe to serve; asked before anybody is served again.
 
     The copy knows nothing of what came after it. All budgets are closed, until you have compared them with a
     newer export and reopened them; charges that were open are drawn no more; requests that waited are ended;
-    everybody is signed out. A token that was revoked since is valid again: revoke it.
+    everybody is signed out, and every token of the copy is revoked, since one that was revoked later would
+    be valid again: issue new ones, or keep them all by --keep-tokens.
 
     \b
-    Example:
+    Examples:
       discreet service restored kept
+      discreet service restored kept --keep-tokens
     """
     from discreet.service.restored import settle  # noqa: PLC0415
 
     with opened(folder) as (settings, state):
-        found = settle(settings, state)
+        found = settle(settings, state, keep_tokens=keep_tokens)
     if json:
         dump(found)
         return
     say(f"closed {len(found['closed'])} budgets; reopen them once compared: discreet ledger reopen")
     say(f"{len(found['marked'])} open charges are drawn no more, {found['ended']} waiting requests are ended")
-    say("everybody is signed out; look at discreet service tokens: one that was revoked since is valid again")
+    if keep_tokens:
+        say("everybody is signed out; tokens are as in the copy: one that was revoked since is valid again")
+        return
+    whose = ", ".join(sorted({token["person"] for token in found["revoked"]})) or "nobody"
+    say(
+        f"everybody is signed out, and {len(found['revoked'])} tokens are revoked; issue new ones for {whose}"
+    )
 
 
 @service.command("table")

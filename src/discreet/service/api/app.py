@@ -12,7 +12,17 @@ from fastapi import FastAPI
 
 from discreet import __version__
 from discreet.service import page
-from discreet.service.api import budgets, health, openid, owner, problems, public, queries, releases, session
+from discreet.service.api import (
+    health,
+    openid,
+    owner,
+    plans,
+    problems,
+    public,
+    queries,
+    releases,
+    session,
+)
 from discreet.service.api.guards import Guards, Numbers, log_to_stderr
 from discreet.service.api.running import Worker
 from discreet.service.api.taking_over import take_over
@@ -49,7 +59,7 @@ def build(settings: Settings) -> FastAPI:
     )
     problems.install(app)
     app.add_middleware(Guards, numbers=numbers, body=settings.body)
-    for part in (session, openid, public, budgets, releases, queries, owner, health):
+    for part in (session, openid, public, plans, releases, queries, owner, health):
         app.include_router(part.routes)
     page.attach(app)
     return app

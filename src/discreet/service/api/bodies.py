@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Epsilon = Annotated[Decimal, Field(gt=0, le=1000, max_digits=30, allow_inf_nan=False)]
 Delta = Annotated[Decimal, Field(ge=0, lt=1, max_digits=60, allow_inf_nan=False)]
+
+
+def _of_characters(said: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Refuse halves of characters, which nothing could write again; other texts refuse them anyway."""
+    try:
+        json.dumps(said, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("a text holds half a character") from None
+    return said
+
+
+Free = Annotated[dict[str, JsonValue], AfterValidator(_of_characters)]
 Relation = Literal["substitute", "add_remove"]
 ASKED = {
     "table": "census",
@@ -39,10 +52,10 @@ class Ask(BaseModel):
     table: Name
     columns: Annotated[list[Name], Field(max_length=50)] = []
     model: Name
-    prior: Annotated[dict[str, JsonValue], Field(max_length=50)] = {}
+    prior: Annotated[Free, Field(max_length=50)] = {}
     epsilon: Epsilon
     delta: Delta = Decimal(0)
-    options: Annotated[dict[str, JsonValue], Field(max_length=20)] = {}
+    options: Annotated[Free, Field(max_length=20)] = {}
     mechanism: Name | None = None
     derive: Annotated[dict[Name, Annotated[str, Field(max_length=500)]], Field(max_length=20)] = {}
     where: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=20)] = []
@@ -73,10 +86,10 @@ class AskQuery(BaseModel):
     table: Name | None = None
     columns: Annotated[list[Name], Field(max_length=50)] = []
     model: Name | None = None
-    prior: Annotated[dict[str, JsonValue], Field(max_length=50)] = {}
+    prior: Annotated[Free, Field(max_length=50)] = {}
     epsilon: Epsilon | None = None
     delta: Delta = Decimal(0)
-    options: Annotated[dict[str, JsonValue], Field(max_length=20)] = {}
+    options: Annotated[Free, Field(max_length=20)] = {}
     mechanism: Name | None = None
     note: Annotated[str, Field(max_length=1000)] = ""
 

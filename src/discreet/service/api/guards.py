@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import secrets
@@ -34,6 +35,7 @@ HEADERS = {
 }
 RAW = tuple((key.encode(), value.encode()) for key, value in HEADERS.items())
 LATE = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+ARRIVES = 30.0  # seconds within which a body must be here
 log = logging.getLogger("discreet.service")
 
 
@@ -79,11 +81,19 @@ class Guards:
             await self.app(scope, receive, send)
             return
         begun, read, status = time.perf_counter(), 0, 500
-        name = secrets.token_hex(8)
+        name, whole = secrets.token_hex(8), False
+        ends = asyncio.get_running_loop().time() + ARRIVES
 
         async def limited() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, whole
+            if whole:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(ends):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, f"the body did not arrive within {ARRIVES:g} seconds") from None
+            whole = not message.get("more_body", False)
             read += len(message.get("body", b""))
             if read > self.body:
                 raise HTTPException(413)  # which the routes let through

@@ -12,10 +12,9 @@ from starlette.responses import Response
 
 from discreet.service import owning
 from discreet.service.api.bodies import BudgetChange, Decision, NewBudget, NewPerson, NewTable, NewToken
-from discreet.service.api.budgets import shown
 from discreet.service.api.door import Here, Owner
 from discreet.service.api.problems import NOTHING, Refused
-from discreet.service.api.public import sent
+from discreet.service.api.public import sent, shown
 from discreet.service.budgets import BudgetName
 from discreet.service.compute import owned
 from discreet.service.compute.orders import Problem

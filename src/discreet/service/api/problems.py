@@ -54,7 +54,8 @@ def response(refusal: Problem) -> Response:
         headers["WWW-Authenticate"] = "Bearer"
     if refusal.status in {429, 503}:
         headers["Retry-After"] = "1"
-    body = json.dumps(refusal.to_json(), ensure_ascii=False)
+    said = json.dumps(refusal.to_json(), ensure_ascii=False)
+    body = said.encode("utf-8", "backslashreplace")  # what is no character, as it may have been sent, escaped
     return Response(body, refusal.status, headers, PROBLEM)
 
 

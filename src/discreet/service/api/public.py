@@ -1,4 +1,4 @@
-"""What may be asked: tables by their public schemas, models, dummy rows, what a promise means."""
+"""What may be asked, and what is left: public schemas, models, dummy rows, what a promise means, budgets."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from discreet.catalogue import ROWS
+from discreet.service.api.bodies import Delta, Epsilon
 from discreet.service.api.door import Asking, Here
 from discreet.service.api.problems import NOTHING, Refused
 from discreet.service.api.running import Worker
+from discreet.service.budgets import BudgetName, charged
 from discreet.service.compute import meaning as meant
-from discreet.service.compute import plans
+from discreet.service.compute import money, plans
 from discreet.service.compute.dummy import dummy_rows, model_facts
 from discreet.service.compute.orders import Inquiry, Problem, Reply
 from discreet.service.state.registered import Registered, all_tables
@@ -38,8 +40,6 @@ async def table_of(at: Worker, name: str) -> Registered:
 
 @routes.get("/tables", summary="Tables, by what is public of them")
 async def tables(who: Asking, at: Here) -> dict[str, Any]:
-    from discreet.service.budgets import charged  # noqa: PLC0415
-
     found = await at.tables.get("all", lambda: all_tables(at.state))
     there = await at.scope_names()
     return {"tables": [_table(each, charged(each, who, there)[0]) for each in found]}
@@ -107,8 +107,8 @@ async def prior(
 async def meaning(
     who: Asking,
     at: Here,
-    epsilon: Annotated[Decimal, Query(gt=0, le=1000)],
-    delta: Annotated[Decimal, Query(ge=0, lt=1)] = Decimal(0),
+    epsilon: Annotated[Epsilon, Query()],
+    delta: Annotated[Delta, Query()] = Decimal(0),
 ) -> Response:
     del who
     said = (str(epsilon), str(delta))
@@ -125,3 +125,15 @@ async def distinguishability(
     del who
     said = (lipschitz, probability)
     return sent(await at.once(("told", *map(str, said)), meant.distinguishability, *said))
+
+
+@routes.get(
+    "/budgets", tags=["budgets"], summary="Your budgets, your groups', and those of tables; of an owner all"
+)
+async def budgets(who: Asking, at: Here) -> Response:
+    names = [BudgetName.of(scope) for scope in sorted(await at.scope_names())]
+    return await shown(at, [name for name in names if name is not None and name.concerns(who)])
+
+
+async def shown(at: Worker, names: list[BudgetName]) -> Response:
+    return sent(await at.compute(money.budgets, [(name.scope, name.kind, name.owner) for name in names]))

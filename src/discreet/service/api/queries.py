@@ -86,7 +86,7 @@ async def names(
     found = await table_of(at, table)
     try:
         given = json.loads(prior)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter of a thousand brackets
         raise Refused(NEITHER) from None
     if model not in found.allowed or not isinstance(given, dict):
         raise Refused(NOTHING)

@@ -1,4 +1,4 @@
-"""Plans, releases, jobs: charged before it is computed, and answered on a public schedule."""
+"""Releases and jobs: charged before it is computed, and answered on a public schedule."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query
 from starlette.responses import Response
 
-from discreet.service.api.bodies import Ask, AskPlan, AskRelease
+from discreet.service.api.bodies import Ask, AskRelease
 from discreet.service.api.door import Asking, Here
 from discreet.service.api.problems import NOTHING, PROBLEM, Refused, refusal_of
 from discreet.service.api.public import sent, table_of
 from discreet.service.api.running import Worker
 from discreet.service.api.schedule import next_tick, until
 from discreet.service.budgets import charged
-from discreet.service.compute import asking, plans, reading, releasing
+from discreet.service.compute import asking, reading, releasing
 from discreet.service.compute.orders import Inquiry, Order, Problem, Reply
 from discreet.service.compute.pool import ComputeLostError
 from discreet.service.compute.refusals import MISSING_BUDGET
@@ -69,17 +69,13 @@ async def order_of(at: Worker, given: AskRelease, who: Person, key: str) -> Orde
     question = await question_of(at, given)
     scopes, missing = charged(question.table, who, await at.scope_names())
     if missing:
-        words = f"there is no budget of the {' and of the '.join(missing)} that this table requires"
-        raise Refused(Problem(402, "No budget", words, MISSING_BUDGET))
+        raise Refused(no_budget(missing))
     return Order(at.name_of(who.name, key), question, who.name, tuple(scopes), given.note)
 
 
-@routes.post("/plans", summary="What to expect of each mechanism; free")
-async def plan(given: AskPlan, who: Asking, at: Here) -> Response:
-    del who
-    question = await question_of(at, given)
-    key = ("plan", json.dumps(given.model_dump(mode="json"), sort_keys=True), str(question.table.revision))
-    return sent(await at.once(key, plans.plan, question, tuple(given.mechanisms)))
+def no_budget(missing: list[str]) -> Problem:
+    words = f"there is no budget of the {' and of the '.join(missing)} that this table requires"
+    return Problem(402, "No budget", words, MISSING_BUDGET)
 
 
 @routes.post("/releases", status_code=201, summary="Pay for a release")

@@ -15,7 +15,7 @@ from discreet.service.api.guards import Numbers, Rates
 from discreet.service.compute import desk
 from discreet.service.compute.desk import Kept
 from discreet.service.compute.orders import Order, Problem, Reply
-from discreet.service.compute.pool import ComputeLostError, Pool
+from discreet.service.compute.pool import ComputeLostError, Pool, Seen, StepDone
 from discreet.service.compute.till import Till
 from discreet.service.settings import Settings
 from discreet.service.state.people import Person
@@ -50,6 +50,19 @@ class Fresh(Generic[K, V]):
 
 @final
 @dataclass
+class Planning:
+    """A plan under way, and how far it is."""
+
+    task: asyncio.Task[Reply | Problem]
+    step: StepDone | None = None
+    asked: float = field(default_factory=time.monotonic)  # when somebody last asked for it
+
+    def see(self, step: StepDone) -> None:
+        self.step = step
+
+
+@final
+@dataclass
 class Worker:
     """What the routes of one process share."""
 
@@ -70,6 +83,7 @@ class Worker:
         default_factory=lambda: Kept(2000)
     )  # answers that cost nothing
     tasks: dict[str, tuple[Order, asyncio.Task[Reply | Problem]]] = field(default_factory=dict)
+    plans: dict[str, dict[tuple[str, ...], Planning]] = field(default_factory=dict)  # of each person
     till: Till = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,7 +99,8 @@ class Worker:
         return cls(settings, state, pool, numbers, state.secret("ids"))
 
     def close(self) -> None:
-        for task in [*(task for _, task in self.tasks.values()), *self.behind]:
+        plans = (one.task for mine in self.plans.values() for one in mine.values())
+        for task in [*(task for _, task in self.tasks.values()), *self.behind, *plans]:
             task.cancel()
         self.till.close()
         self.pool.close()
@@ -129,9 +144,15 @@ class Worker:
         task.add_done_callback(self.behind.discard)
 
     # ── work ────────────────────────────────────────────────────────────────────────────────────────
-    async def compute(self, work: Callable[..., Reply | Problem], *given: object) -> Reply | Problem:
+    async def compute(
+        self,
+        work: Callable[..., Reply | Problem],
+        *given: object,
+        longest: float | None = None,
+        seen: Seen | None = None,
+    ) -> Reply | Problem:
         try:
-            return await self.pool.run(work, *given, timeout=self.settings.timeout)
+            return await self.pool.run(work, *given, timeout=longest or self.settings.timeout, seen=seen)
         except ComputeLostError:
             self.numbers.lost.inc()
             raise

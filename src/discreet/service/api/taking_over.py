@@ -7,7 +7,7 @@ import logging
 
 from discreet.service.api.bodies import AskRelease
 from discreet.service.api.problems import Refused, refusal_of
-from discreet.service.api.releases import follow, question_of, started
+from discreet.service.api.releases import follow, no_budget, question_of, started
 from discreet.service.api.running import Worker
 from discreet.service.budgets import charged
 from discreet.service.compute.orders import Order
@@ -46,6 +46,9 @@ async def begin(at: Worker, name: str) -> None:
     asked = AskRelease.model_validate(waiting.request)
     who = await asyncio.to_thread(person, at.state, waiting.person)
     question = await question_of(at, asked)
-    scopes, _ = charged(question.table, who, await at.scope_names())
+    scopes, missing = charged(question.table, who, await at.scope_names())
+    trail = await asyncio.to_thread(at.trail().read_on)
+    if missing and name not in trail.charges:  # since it was asked: a group was left, or a budget is gone
+        raise Refused(no_budget(missing))
     order = Order(name, question, who.name, tuple(scopes), asked.note)
     follow(at, name, waiting.decided or waiting.created, started(at, order))

@@ -6,17 +6,21 @@ A process that dies, or takes longer than it may, is replaced; whoever waited fo
 from __future__ import annotations
 
 import asyncio
+import math
 import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Protocol, TypeVar, final
 
 T = TypeVar("T")
+EVERY = 0.25  # seconds between what a process says of its work
 SPAWN = multiprocessing.get_context("spawn")  # nothing of the parent: no locks, connections or threads
 
 
@@ -30,6 +34,22 @@ class TooLongError(RuntimeError):
 
 class TooBusyError(RuntimeError):
     """More is waiting than will be done in time."""
+
+
+@final
+@dataclass(frozen=True)
+class StepDone:
+    """How far a process is with public work: it is sent before the answer."""
+
+    label: str
+    done: float
+    of: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"words": self.label, "done": self.done, "of": self.of}
+
+
+Seen = Callable[[StepDone], None]
 
 
 class Asks(Protocol):
@@ -48,19 +68,25 @@ class _Computing:
         self.process.start()
         there.close()
 
-    async def ask(self, work: Callable[..., T], *given: object) -> T:
-        loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+    async def ask(self, work: Callable[..., T], *given: object, seen: Seen | None = None) -> T:
         try:
             self.here.send((work, given))
-            loop.add_reader(self.here.fileno(), arrived.set)
-            try:
-                await arrived.wait()
-            finally:
-                loop.remove_reader(self.here.fileno())
-            answer: T = self.here.recv()
+            while isinstance(said := await self._said(), StepDone):
+                if seen is not None:
+                    seen(said)
         except (EOFError, OSError):
             raise ComputeLostError("the process that computed this is gone") from None
+        answer: T = said
         return answer
+
+    async def _said(self) -> Any:  # noqa: ANN401 - a step, or what the work returned
+        loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(self.here.fileno(), arrived.set)
+        try:
+            await arrived.wait()
+        finally:
+            loop.remove_reader(self.here.fileno())
+        return self.here.recv()
 
     def end(self) -> None:
         with suppress(OSError):
@@ -90,13 +116,19 @@ class Pool:
         """Name the processes, for who watches them."""
         return [one.process.pid or 0 for one in self._all]
 
-    async def run(self, work: Callable[..., T], *given: object, timeout: float | None = None) -> T:  # noqa: ASYNC109 - it ends a process
+    async def run(
+        self,
+        work: Callable[..., T],
+        *given: object,
+        timeout: float | None = None,  # noqa: ASYNC109 - it ends a process
+        seen: Seen | None = None,
+    ) -> T:
         """Return work(*given) of a free process; it returns its refusals and raises nothing."""
-        async with self.lent(timeout) as ask:
+        async with self.lent(timeout, seen) as ask:
             return await ask(work, *given)
 
     @asynccontextmanager
-    async def lent(self, timeout: float | None = None) -> AsyncIterator[Asks]:  # noqa: ASYNC109 - it ends a process
+    async def lent(self, timeout: float | None = None, seen: Seen | None = None) -> AsyncIterator[Asks]:  # noqa: ASYNC109 - it ends a process
         """Wait for a free process and give the way to ask it once."""
         if self._waiting >= self._most:
             raise TooBusyError(f"{self._waiting} requests are waiting")
@@ -110,7 +142,7 @@ class Pool:
         async def ask(work: Callable[..., T], *given: object) -> T:
             nonlocal whole
             whole = False
-            answer = await asyncio.wait_for(one.ask(work, *given), timeout)
+            answer = await asyncio.wait_for(one.ask(work, *given, seen=seen), timeout)
             whole = True
             return answer
 
@@ -132,12 +164,24 @@ class Pool:
             one.end()
 
 
+_WAY: list[Connection] = []  # of a process that computes
+_SAID = [-math.inf]  # when it last told of a step
+
+
+def tell(label: str, done: float, of: float | None) -> None:
+    """Say how far this process is, now and then; only of work that reads nothing private."""
+    if _WAY and time.monotonic() - _SAID[0] > EVERY:
+        _SAID[0] = time.monotonic()
+        _WAY[0].send(StepDone(label, done, of))
+
+
 def _serve(way: Connection, begin: Callable[[Any], None], given: object) -> None:
     """Run in the process: answer until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its processes
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     begin(given)
+    _WAY.append(way)
     with suppress(EOFError, OSError):
         while True:
             work, arguments = way.recv()

@@ -24,7 +24,7 @@ AGAIN = (
 LATER = Problem(503, "Unavailable", "the ledger did not answer, so nothing was released", AGAIN)
 LOST = Problem(503, "Interrupted", "the process that computed this is gone", AGAIN)
 GRAMMAR = "/v1/queries/names lists what may be named; docs/query.md has the grammar and its limits"
-MISSING_BUDGET = "ask the owner of the service for one: discreet service budget add"
+MISSING_BUDGET = "ask the owner of the service for one: discreet service budget"
 
 
 def before_charge(work: Callable[[], Reply | Problem]) -> Reply | Problem:

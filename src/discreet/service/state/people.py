@@ -136,6 +136,15 @@ def revoke(state: StateStore, token: str) -> None:
         raise Unknown(f"there is no token {token!r}")
 
 
+def revoke_all(state: StateStore) -> list[Token]:
+    """End every token that is valid; return them."""
+    now = int(time.time())
+    ended = [each for each in tokens(state) if each.revoked is None and each.expires > now]
+    with state.writing() as connection:
+        connection.execute(update(TOKENS).where(TOKENS.c.revoked.is_(None)).values(revoked=now))
+    return ended
+
+
 def holder(state: StateStore, secret: str) -> tuple[Person, Token]:
     """Return whose token this is; one that is wrong, expired or revoked is simply unknown."""
     query = select(TOKENS, PEOPLE.c.role, PEOPLE.c.groups).join(PEOPLE, PEOPLE.c.name == TOKENS.c.person)

@@ -13,7 +13,7 @@ const DONE = new Set(["done", "refused", "failed", "rejected", "withdrawn"]);
 export const SAID = {
   queued: "Waiting for its turn.",
   awaiting_approval: "Waiting for a second person to approve it. Nothing is charged before.",
-  running: "Being computed. It is charged already, and what it pays for is never lost.",
+  running: "Being computed. What it pays for is never lost.",
   done: "Released.",
   refused: "It was refused. Nothing was charged.",
   rejected: "Rejected by the person who was asked. Nothing was charged.",
@@ -56,7 +56,8 @@ export async function follow(id, seen, signal) {
 }
 
 /** How far it is, by public facts only: which step of how many, and what that is. */
-const stepOf = ({ step, of, words }) => `Step ${step} of ${of}: ${words}.`;
+const stepOf = ({ status, progress: { step, of, words } }) =>
+  `Step ${step} of ${of}: ${status === "awaiting_approval" ? SAID[status] : `${words}.`}`;
 const idOf = (release) => (typeof release === "object" ? release.id : release);
 
 const asked = (now) => (now.table ? facts([["Table", called(now.table)], ["Columns", calledAll(now.columns ?? [])],
@@ -79,7 +80,7 @@ export async function job({ query, signal }) {
   const seen = (found) => {
     const now = joined(found);
     const words = SAID[now.status] ?? spaced(now.status);
-    state.textContent = now.progress ? `${words} ${stepOf(now.progress)}` : words;
+    state.textContent = now.progress ? stepOf(now) : words;
     if (now.status !== last) say(words);
     last = now.status;
     place.replaceChildren(asked(now));

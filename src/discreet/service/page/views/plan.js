@@ -3,7 +3,7 @@ import { called, calledAll, element } from "../base/elements.js";
 import { button, cautions, facts, quiet, section } from "../base/blocks.js";
 import { choice, deltaSlider, epsilonSlider, settled, text } from "../base/fields.js";
 import { downward, guarantee, left, number, spaced, value } from "../base/words.js";
-import { ask, freshKey, get, post } from "../base/service.js";
+import { ask, freshKey, get, pause, post } from "../base/service.js";
 import { confirmed } from "../base/dialog.js";
 import { told } from "../base/problem.js";
 import { go } from "../base/router.js";
@@ -79,6 +79,18 @@ function offer(asked, said, { budgets, scopes, note, use }) {
   ];
 }
 
+/** Ask until the plan is there; `seen` gets how far it is. */
+async function planned(asked, signal, seen) {
+  for (;;) {
+    const said = await post("/v1/plans", asked, { signal });
+    if (!said.plan) return said;
+    seen(said.plan.progress);
+    await pause(250, signal);
+  }
+}
+
+const farAs = ({ words, done, of }) => `Planning: ${words}${of ? `, ${number(done)} of ${number(of)}` : ""} …`;
+
 function workbench(tables, models, wanted, signal) {
   const result = element("div", { class: "result", "aria-busy": "true" }, quiet("Planning …"));
   const later = settled(() => refresh());
@@ -110,7 +122,8 @@ function workbench(tables, models, wanted, signal) {
     result.setAttribute("aria-busy", "true");
     try {
       const [said, { budgets }] = await Promise.all([
-        post("/v1/plans", { ...asked, mechanisms: mechanism ? [mechanism] : undefined }, { signal: stop }),
+        planned({ ...asked, mechanisms: mechanism ? [mechanism] : undefined }, stop,
+          (far) => result.replaceChildren(quiet(farAs(far)))),
         get("/v1/budgets", { signal: stop })]);
       const { scopes } = tables.find(({ name }) => name === asked.table);
       result.replaceChildren(...offer(asked, said, { budgets, scopes, note, use }));
