@@ -58,10 +58,8 @@ def test_the_page_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys, launch)
                     answers.append(curl(line.removeprefix("$ "), values))
                 else:
                     typed(capsys, line.removeprefix("$ "))
-    assert [answer.status_code for answer in answers] in (
-        [200, 200, 200, 201, 200],
-        [200, 200, 200, 202, 200],
-    )
+    expected = [{200}, {200}, {200, 202}, {201, 202}, {200}]  # plans and releases may be under way
+    assert all(answer.status_code in codes for answer, codes in zip(answers, expected, strict=True))
     with Ledger.open("kept/budget.db") as ledger, Ledger.open("monday/budget.db") as copy:
         charges = [entry for entry in ledger.history() if entry.kind == "charge"]
         assert len(charges) == 2  # the release of curl and Python is one, since its key is; and a draw

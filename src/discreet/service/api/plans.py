@@ -24,7 +24,7 @@ from discreet.service.compute import plans
 from discreet.service.compute.orders import Inquiry, Problem, Reply
 
 routes = APIRouter(prefix="/v1", tags=["plans and releases"])
-SOON = 5.0  # seconds for which one request waits
+SOON = 20.0  # seconds for which one request waits: few plans take longer, and no proxy gives up by then
 STALE = 30.0  # seconds after which how a plan failed is no answer any more
 MOST = 2  # plans of one person under way in a worker: nobody keeps the others waiting with many
 DROPPED = Problem(409, "Given up", "you asked for other plans since, so that this one was ended", "ask again")
