@@ -11,11 +11,13 @@ from scipy.stats import beta, norm
 
 import discreet as dc
 import discreet.posteriors
+from discreet.mechanisms.statistics.noisy_plain import NoisyPlain
 from discreet.mechanisms.statistics.noisy_statistic import NoisyCells
 from discreet.models.generalized_linear import Feature
 from discreet.posteriors.conjugate import ConjugatePosterior
 from discreet.posteriors.counts import naive_bayes
 from discreet.posteriors.counts.dirichlet import CountDraws
+from discreet.posteriors.grouped import GroupedPosterior
 from discreet.posteriors.hidden_markov.posterior import HiddenMarkovPosterior
 from discreet.posteriors.labels import Labels, unique
 from discreet.posteriors.mixture.posterior import MixturePosterior
@@ -24,6 +26,7 @@ from discreet.posteriors.network.read import NetworkCounts
 from discreet.posteriors.network.read import exact as exact_network
 from discreet.posteriors.normal.in_units import LinearPosterior
 from discreet.posteriors.normal.latent_model import SampledPosterior
+from discreet.posteriors.plain import PlainReading
 from discreet.posteriors.posterior import NAIVE, Diagnostics, Posterior
 from discreet.posteriors.private_chain import ChainPosterior
 from discreet.posteriors.read import DrawnPosterior, Draws, OnlyDraws
@@ -80,6 +83,18 @@ def states():
 def chain():
     kernel = SimpleNamespace(name="barker", heat=3, columns=("ward",), shape=(3,))
     return ChainPosterior(kernel, ("ward[0]", "ward[1]", "ward[2]"), simplices(2, 80, 3))
+
+
+def grouped():
+    parts = tuple(noisy(dc.BetaBernoulli(2, 3), seed).posterior for seed in (11, 12, 13))
+    return GroupedPosterior(dc.Grouped(dc.BetaBernoulli(2, 3), by="ward", of="ill", sizes=(3,)), parts)
+
+
+def plain():
+    model = dc.Histogram(["ward"]).bind((3,))
+    noisy_counts, promise = np.array([300.0, 400.0, 500.0]), dc.GaussianDP(0.1)
+    counts = NoisyPlain(model, noisy_counts, None, "gaussian", 20.0, promise, seeded=True)
+    return PlainReading(counts)
 
 
 WARDS = ("ward = <b>A</b>", "ward = B", "ward = C")
@@ -143,6 +158,8 @@ CASES = {
         CELLS,
     ),
     "network drawn": (lambda: OneNetwork(several(NETWORK, 9, 1)), ("ward", "ill"), CELLS),
+    "grouped": (grouped, ("ward", "ill"), tuple(f"p | {ward}" for ward in WARDS)),
+    "plain": (plain, ("ward",), WARDS),
     "mixture": (mixture, ("ward",), CLASSES),
     "hidden Markov": (states, ("r", "t", "ward"), (*IN_STATES, *MOVES, "first state 1", "first state 2")),
     "private chain": (chain, ("ward",), WARDS),

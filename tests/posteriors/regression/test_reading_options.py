@@ -50,5 +50,5 @@ def test_plan_and_design_reach_the_reading(release):
 def test_options_that_no_reading_takes_are_refused(release):
     with pytest.raises(ValueError, match="takes no options, got plan"):
         release["draw"].read(plan=SHORT)
-    with pytest.raises(ValueError, match="takes the options size_prior, clips; got design"):
+    with pytest.raises(ValueError, match="takes the options size_prior, clips, detail; got design"):
         release["share"].read(design=Design())
