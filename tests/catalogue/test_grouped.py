@@ -18,7 +18,6 @@ SCHEMA = {
     "age": dc.Bounded(0, 100),
 }
 WARDS = dc.Grouped(dc.BetaBernoulli(1, 1), by="ward")
-KNOWN = dc.Grouped(dc.BetaBernoulli(1, 1), by="ward", public=True)
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +58,11 @@ def release(table, ledgers):
     return made
 
 
-# What a record moves: one block by 1; two blocks by 1 each; one block, its successes alone.
+# What a record moves: one block by 1; two blocks by 1 each.
 @pytest.mark.parametrize(
     ("model", "relation", "scale"),
-    [(WARDS, dc.ADD_REMOVE, 1), (WARDS, dc.SUBSTITUTE, 2), (KNOWN, dc.SUBSTITUTE, 1)],
-    ids=["add_remove", "private groups", "public groups"],
+    [(WARDS, dc.ADD_REMOVE, 1), (WARDS, dc.SUBSTITUTE, 2)],
+    ids=["add_remove", "substitute"],
 )
 def test_one_charge_for_all_groups_at_the_price_of_those_a_record_moves(
     release, ledgers, model, relation, scale
@@ -74,17 +73,16 @@ def test_one_charge_for_all_groups_at_the_price_of_those_a_record_moves(
     assert dict(made.parameters)["scale"] == scale
     charges = [entry for entry in ledgers[relation].history()[before:] if entry.kind == "charge"]
     assert len(charges) == 1
-    assert made.value.counts is None or made.value.counts[2] == 0
     assert dc.Release.from_body(made.body) == made
 
 
 def test_gaussian_noise_pays_root_two_for_a_record_that_may_move(release):
-    known, private = (
-        dict(release(model, target=target, noise="gaussian").parameters)["scale"]
-        for model in (KNOWN, WARDS)
-        for target in [dc.ApproxDP(1, Fraction(1, 10**6))]
+    either, moved = (
+        dict(release(WARDS, relation, target=target, noise="gaussian").parameters)["scale"]
+        for relation in (dc.ADD_REMOVE, dc.SUBSTITUTE)
+        for target in [dc.ApproxDP(1, Fraction(1, 10**6), relation=relation)]
     )
-    assert private / known == pytest.approx(np.sqrt(2), rel=1e-6)
+    assert moved / either == pytest.approx(np.sqrt(2), rel=1e-6)
 
 
 def test_groups_are_read_as_each_would_be_alone(release):
@@ -104,11 +102,6 @@ def test_groups_are_read_as_each_would_be_alone(release):
     assert abs(again.flat_mean()[0] - 0.5) < abs(posterior.flat_mean()[0] - 0.5)
 
 
-def test_a_public_group_without_records_keeps_its_prior(release):
-    part = release(KNOWN).posterior.group("C")
-    assert part.flat_interval(0.9)[0] == pytest.approx([0.05, 0.95])
-
-
 def test_two_keys_and_two_parameters_have_their_places(release):
     model = dc.Grouped(
         dc.NormalInverseGamma(50, 1, shape=3, scale=300, lower=0, upper=100), by=("ward", "sex")
@@ -125,17 +118,9 @@ def test_two_keys_and_two_parameters_have_their_places(release):
 
 
 def test_the_certificate_and_the_page_say_what_groups_are_promised(release):
-    known, private = (release(model).certificate() for model in (KNOWN, WARDS))
-    assert "any other of the same ward" in known["protected"]["meaning"]
-    assert any("which ward each row has" in said for said in known["assumed_public"])
-    assert "of the same ward" not in private["protected"]["meaning"]
-    assert not any("which ward each row has" in said for said in private["assumed_public"])
+    said = release(WARDS).certificate()
+    assert any("in each of 3 groups by ward" in words for words in said["assumed_public"])
     assert "ward = B" in report(release(WARDS))
-
-
-def test_public_groups_are_refused_where_the_number_of_records_is_private(release):
-    with pytest.raises(ValueError, match="ask for SUBSTITUTE"):
-        release(KNOWN, dc.ADD_REMOVE)
 
 
 def test_the_command_groups(table, tmp_path, monkeypatch):
@@ -143,7 +128,7 @@ def test_the_command_groups(table, tmp_path, monkeypatch):
     pd.DataFrame({"ward": list("ABC") * 20, "smoker": [0, 1, 1] * 20}).to_parquet("rows.parquet")
     schema = dc.Schema({name: SCHEMA[name] for name in ("ward", "smoker")})
     (tmp_path / "s.toml").write_text(schema.to_toml())
-    job = ["rows.parquet", "--schema", "s.toml", "--column", "smoker", "--by", "ward", "--public-by"]
+    job = ["rows.parquet", "--schema", "s.toml", "--column", "smoker", "--by", "ward"]
     model = ["--model", "beta_bernoulli", "--target", "pure:1"]
     for command in (
         ["ledger", "init", "b.db", "--budget", "pure:3"],

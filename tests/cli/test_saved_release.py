@@ -90,7 +90,7 @@ def test_read_takes_options_of_the_reading_in_the_words_of_its_cautions(home, ru
     assert clipped > 85
     done = run("read", "ages", "--option", "clipped=true")
     assert done.code == 2
-    assert "takes the options size_prior, clips; got clipped" in done.err
+    assert "takes the options size_prior, clips, detail; got clipped" in done.err
 
 
 def test_a_regression_by_name_is_read_under_the_prior_that_it_was_given(home, run):

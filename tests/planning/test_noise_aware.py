@@ -73,8 +73,8 @@ def test_a_plan_of_linear_regression_is_read_with_the_noise_in_mind_and_adassp_h
 def test_the_test_error_is_that_of_new_rows():
     """A million rows: the mean square to 0.14 %. The imagined rows are clipped a little, hence 2 %."""
     truth = np.array([0.5, -0.3, 0.2])
-    mechanism = AdaSSP.calibrate(LINE, n=400, target=ApproxDP(1, 1e-6))
-    fits = predict_release(mechanism, cases(LINE, 400, truth=truth, simulations=16), 0.9).point.mean[:, :2]
+    mechanism = AdaSSP.calibrate(LINE, n=300, target=ApproxDP(1, 1e-6))
+    fits = predict_release(mechanism, cases(LINE, 300, truth=truth, simulations=16), 0.9).point.mean[:, :2]
     rng = np.random.default_rng(1)
     x = rng.normal(size=(1_000_000, 2)) * 3 / 2 / np.sqrt(2)
     y = x @ truth[:2] + np.sqrt(truth[2]) * rng.normal(size=len(x))

@@ -46,7 +46,6 @@ def fit(
         str | None, typer.Option(metavar="NAME[,NAME]", help="The column(s) to learn from.")
     ] = None,
     by: o.By = None,
-    public_by: o.PublicBy = False,
     model: o.AnyModel = None,
     prior: o.Prior = None,
     mechanism: o.AnyMechanism = None,
@@ -155,7 +154,7 @@ def fit(
     Exit codes: 0 released, 1 refused (nothing read), 2 bad input, 3 the engine failed, 4 interrupted.
     """
     given = {
-        "schema": schema, "column": column, "by": by, "public_by": public_by or None, "model": model,
+        "schema": schema, "column": column, "by": by, "model": model,
         "prior": prior, "mechanism": mechanism, "options": option, "target": target, "epsilon": epsilon,
         "delta": delta, "relation": relation, "ledger": ledger, "scope": scope, "out": out, "unit": unit,
         "rows_per_unit": rows_per_unit, "table": table, "n": n, "draws": draws, "charge_id": charge_id,

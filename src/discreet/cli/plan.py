@@ -39,7 +39,6 @@ def plan(
     *,
     model: o.AnyModel = None,
     by: o.By = None,
-    public_by: o.PublicBy = False,
     prior: o.Prior = None,
     n: Annotated[int | None, typer.Option(help="The number of records, public or expected.")] = None,
     target: o.Target = None,
@@ -113,7 +112,7 @@ def plan(
     """
     given = {
         "model": model, "prior": prior, "n": n, "target": target, "relation": relation, "schema": schema,
-        "column": column, "by": by, "public_by": public_by or None, "mechanism": mechanism, "options": option,
+        "column": column, "by": by, "mechanism": mechanism, "options": option,
         "unit": unit, "derive": derive,
         "rows_per_unit": rows_per_unit, "where": where, "draws": draws, "epsilon": epsilon,
         "delta": None if epsilon is None else delta,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.families.family import Family, Integers, Sensitivity, root_above
-from discreet.privacy.guarantee import SUBSTITUTE, Relation
+from discreet.privacy.guarantee import Relation
 
 
 @final
@@ -19,9 +19,7 @@ from discreet.privacy.guarantee import SUBSTITUTE, Relation
 class Grouped:
     """`model` for the records of each group; the groups are the joint levels of the columns `by`.
 
-    `of` names the columns that the family reads: those that the table has selected, unless given. `public`
-    says that everybody knows which group each record is in: then only what it holds beside is hidden, and
-    how many records a group has is public too.
+    `of` names the columns that the family reads: those that the table has selected, unless given.
     """
 
     name: ClassVar[str] = "grouped"
@@ -29,7 +27,6 @@ class Grouped:
     model: Family
     by: tuple[str, ...]
     of: tuple[str, ...] = ()
-    public: bool = False
     sizes: tuple[int, ...] = field(default=(), kw_only=True)  # codes of each column of `by`; from the schema
 
     def __post_init__(self) -> None:
@@ -63,35 +60,23 @@ class Grouped:
             raise ValueError("the model does not know its groups yet: fit it to a table, or bind it")
         return prod(self.sizes)
 
-    # --- what is noised: (S, n) of every group, or S alone where n is public ------------
-    def joint(self, relation: Relation) -> bool:
-        """Whether the number of records of each group is noised with its statistic."""
-        if self.public and not relation.replaces:
-            raise ValueError(
-                "public=True says that everybody knows whose records are in which group, and so that a "
-                f"record is there: ask for {SUBSTITUTE.name}, or leave public out"
-            )
-        return not self.public
-
+    # --- what is noised: (S, n) of every group ------------
     def sensitivity(self, relation: Relation) -> Sensitivity:
         """How far one record moves the vector of all groups, each block as `model.joint` encodes it.
 
-        Added or removed: one block, as far as in the family [McSherry 2009]. Substituted within its public
-        group: one block, the family's own. Substituted where groups are private: one block by u − v, or two
-        by u and by v; in both cases L1 ≤ ‖u‖₁ + ‖v‖₁ and L2² ≤ ‖u‖₂² + ‖v‖₂², as ⟨u, v⟩ ≥ 0 [theory §11].
+        Added or removed: one block, as far as in the family [McSherry 2009]. Substituted: one by u − v,
+        or two by u and by v; in both cases L1 ≤ ‖u‖₁ + ‖v‖₁ and L2² ≤ ‖u‖₂² + ‖v‖₂², as ⟨u, v⟩ ≥ 0
+        [theory §11].
         """
-        if not self.joint(relation):
-            return self.model.sensitivity(relation)
         one = self.model.joint_sensitivity()
         return one if not relation.replaces else both(one)
 
-    def vector(self, values: ArrayLike, relation: Relation) -> Integers:
+    def vector(self, values: ArrayLike) -> Integers:
         """Return what is noised, one row per group, of rows (S, n); refused, showing none, if no records."""
         rows = np.asarray(values)
         if rows.ndim != 2 or len(rows) != self.count or rows.dtype.kind not in "iu":
             raise ValueError(f"give one row of integers for each of the {self.count} groups: S, then n")
-        encode = self.model.joint if self.joint(relation) else self.model.check
-        return np.array([encode(row[:-1], int(row[-1])) for row in rows], dtype=np.int64)
+        return np.array([self.model.joint(row[:-1], int(row[-1])) for row in rows], dtype=np.int64)
 
 
 def both(one: Sensitivity) -> Sensitivity:

@@ -57,7 +57,7 @@ def plan_groups(
 
     def one(offer: Offer) -> Prediction:
         ready = expect(GroupedStatistics, offer.calibrate())
-        row = predicted(ready.of_one_group(size), nodes, level, None, checked_reading(reading))
+        row = predicted(ready.of_one_group(), nodes, level, None, checked_reading(reading))
         return replace(row, name=offer.name, ask=offer.ask, price=offer.price(ready))
 
     offered = [(offer.name, partial(one, offer)) for offer in offers(model, n, target, asked, mechanisms)]

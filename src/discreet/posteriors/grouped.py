@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from discreet.families.family import Family, Floats
 from discreet.mechanisms.statistics.noisy_groups import NoisyGroups
 from discreet.models.grouped import Grouped
-from discreet.posteriors.conjugate import ConjugatePosterior
 from discreet.posteriors.labels import Labels
 from discreet.posteriors.posterior import Diagnostics, FamilyPosterior, Posterior
 from discreet.posteriors.variables import Variable
@@ -138,7 +137,7 @@ class GroupedPosterior(Posterior):
 
 
 def read(value: NoisyGroups, model: Grouped, reading: str, **options: object) -> GroupedPosterior:
-    """Read each group's noisy statistic as if it had been released alone; one without records is its prior.
+    """Read each group's noisy statistic and number of records as if they had been released alone.
 
     Noise is independent from group to group, and so are the posteriors. That public n is the sum of noisy
     group sizes is not used.
@@ -150,10 +149,6 @@ def read(value: NoisyGroups, model: Grouped, reading: str, **options: object) ->
 def _part(
     value: NoisyGroups, group: int, prior: Family, reading: str, options: Mapping[str, object]
 ) -> FamilyPosterior:
-    from discreet.posteriors.normal.in_units import in_units  # noqa: PLC0415 - stands on ConjugatePosterior
-
-    if value.counts is not None and value.counts[group] == 0:
-        return in_units(ConjugatePosterior(prior, prior, reading))
     found = value.part(group).read(model=prior, reading=reading, **options)
     if not isinstance(found, FamilyPosterior):
         raise TypeError(f"no posterior of a group is known for {type(prior).__name__}")

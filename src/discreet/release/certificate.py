@@ -234,7 +234,7 @@ def _protected(release: Certified) -> Json:
             "of rows is public"
         )
     elif relation.replaces:
-        meaning = f"{who} may be replaced by any other{_same_group(release)}; the number of rows is public"
+        meaning = f"{who} may be replaced by any other; the number of rows is public"
     else:
         meaning = f"{who} may be added or removed; the number of rows is private"
     return {
@@ -244,12 +244,6 @@ def _protected(release: Certified) -> Json:
         "number_of_records": release.n,
         "meaning": meaning,
     }
-
-
-def _same_group(release: Certified) -> str:
-    """Say that a row stays in its group, where that is public."""
-    model = release.model
-    return f" of the same {' and '.join(model.by)}" if isinstance(model, Grouped) and model.public else ""
 
 
 def _promised(release: Certified) -> Json:
@@ -402,9 +396,7 @@ def _described(model: Model | Declaration) -> Json:
 @_model.register
 def _model_grouped(model: Grouped) -> str:
     by = ", ".join(model.by)
-    plain = f"the model and its prior, in each of {model.count} groups by {by}; a row is in one group alone"
-    known = f"; which {by} each row has, and how many rows each has: none of that is hidden"
-    return plain + (known if model.public else "")
+    return f"the model and its prior, in each of {model.count} groups by {by}; a row is in one group alone"
 
 
 def audits(release: Certified) -> list[str]:

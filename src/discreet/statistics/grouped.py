@@ -57,7 +57,7 @@ def bind_groups(table: Table, model: Grouped) -> tuple[Table, Grouped]:
     inner, bound_to = bind(model.model, table[of])
     family = expect(Family, bound_to)
     chosen = inner[(*model.by, *inner.columns)]
-    bound = Grouped(family, model.by, inner.columns, model.public)
+    bound = Grouped(family, model.by, inner.columns)
     found = bound.bind(inner.columns, tuple(size_of(chosen, name) for name in model.by))
     if found.count > MOST_GROUPS:
         raise ValueError(f"{', '.join(model.by)} make more than 2^20 groups; group by fewer levels")

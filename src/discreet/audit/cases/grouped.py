@@ -29,7 +29,7 @@ ADDED = ([[1, 2], [0, 1]], [[0, 1], [0, 1]])
 
 def noisy(mechanism: GroupedStatistics, value: list[list[int]], runs: int, source: Source) -> NDArray[Any]:
     """Many runs at once, NOT a release: the same noise mechanism on the same vector, one row a run."""
-    vector = mechanism.model.vector(value, mechanism.relation).reshape(-1)
+    vector = mechanism.model.vector(value).reshape(-1)
     return np.stack([mechanism.noiser.releases(int(v), runs, source) for v in vector], axis=1)
 
 

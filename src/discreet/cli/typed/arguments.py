@@ -293,10 +293,6 @@ By = Annotated[
     str | None,
     typer.Option(metavar="NAME[,NAME]", help="One posterior for each level of these columns, one charge."),
 ]
-PublicBy = Annotated[
-    bool,
-    typer.Option("--public-by", help="Everybody knows which group a row is in: only the rest is hidden."),
-]
 AnyMechanism = Annotated[
     str | None,
     typer.Option(

@@ -41,7 +41,6 @@ class Job:
     schema: Any = None  # a path, or the table itself inside a job file
     column: tuple[str, ...] = ()
     by: tuple[str, ...] = ()  # a posterior for each of their joint levels
-    public_by: bool = False  # everybody knows which group a row is in
     model: str | None = None
     prior: Mapping[str, Any] = field(default_factory=dict)
     mechanism: str | None = None  # the default is the model's
@@ -204,7 +203,7 @@ def _grouped(job: Job, schema: Schema | None) -> AnyModel:
     """Build the family of the job for each group."""
     from discreet.models.grouped import Grouped  # noqa: PLC0415 - loaded on use
 
-    return Grouped(model_of(job, schema), job.by, job.column, job.public_by)
+    return Grouped(model_of(job, schema), job.by, job.column)
 
 
 def _loss(given: object) -> dict[str, Any]:

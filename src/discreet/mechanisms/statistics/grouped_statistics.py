@@ -25,7 +25,7 @@ class GroupedStatistics(NoisedVector):
 
     How far one record moves the vector of all groups, `Grouped.sensitivity`, is what is paid for: as far as
     one group's own statistic, however many groups there are. A record that is substituted may leave one
-    group and enter another, unless its group is public: two blocks move then, each as when a record is added.
+    group and enter another: two blocks move then, each as when a record is added.
     """
 
     name: ClassVar[str] = "grouped_statistics"
@@ -51,11 +51,6 @@ class GroupedStatistics(NoisedVector):
         )
 
     @property
-    def joint(self) -> bool:
-        """Whether the number of records of each group is noised with its statistic."""
-        return self.model.joint(self.relation)
-
-    @property
     def sensitivity(self) -> Sensitivity:
         """Of the vector of all groups, in integer units."""
         return self.model.sensitivity(self.relation)
@@ -65,11 +60,9 @@ class GroupedStatistics(NoisedVector):
         """Whether some coordinates need less noise than others."""
         return halves(self.model.model, self.noise)
 
-    def of_one_group(self, n: int) -> NoisyStatistics:
-        """Return the mechanism that makes the same noise on one group of n records: for plans."""
-        if self.joint:
-            return NoisyStatistics(self.model.model, noise=self.noise, scale=self.scale, relation=ADD_REMOVE)
-        return NoisyStatistics(self.model.model, n=n, noise=self.noise, scale=self.scale)
+    def of_one_group(self) -> NoisyStatistics:
+        """Return the mechanism that makes the same noise on one group: for plans."""
+        return NoisyStatistics(self.model.model, noise=self.noise, scale=self.scale, relation=ADD_REMOVE)
 
     def release(
         self, value: ArrayLike, source: Source | None = None, *, count: int | None = None
@@ -77,15 +70,13 @@ class GroupedStatistics(NoisedVector):
         """Noise all groups once, given rows (S, n). `count` is the private number of records, and unused."""
         self.refuse_count(count)
         bits = source or SYSTEM
-        exact = self.model.vector(value, self.relation)
-        sizes = tuple(int(size) for size in np.asarray(value)[:, -1])
+        exact = self.model.vector(value)
         shares = np.tile(shares_of(self.model.model, self.noise, exact.shape[1]), len(exact))
         noisy = self.noised_by_share(exact.reshape(-1), shares, bits)
         return NoisyGroups(
             model=self.model,
             noisy=noisy.reshape(exact.shape),
             n=self.n,
-            counts=None if self.joint else sizes,
             noise=self.noise,
             scale=self.scale,
             guarantee=self.guarantee,

@@ -24,7 +24,6 @@ class NoisyGroups(ReleasedArrays):
     model: Grouped  # bound
     noisy: NDArray[Any]  # (groups, numbers), read-only; integers when the noise is; may be negative
     n: int | None  # public; None when it is private
-    counts: tuple[int, ...] | None  # records of each group where they are public; else noised along
     noise: str
     scale: Exact  # of the noise, in integer units
     guarantee: Guarantee  # of one row, for all groups together
@@ -36,18 +35,13 @@ class NoisyGroups(ReleasedArrays):
         if self.noisy.ndim != 2 or len(self.noisy) != self.model.count:
             raise ValueError(f"the model has {self.model.count} groups, got {self.noisy.shape}")
 
-    @property
-    def joint(self) -> bool:
-        """Whether the number of records of a group was noised with its statistic."""
-        return self.counts is None
-
     def part(self, group: int) -> NoisyStatistic:
         """Return one group's noisy statistic, as if it had been released alone."""
         return NoisyStatistic(
             model=self.model.model,
             noisy=tuple(self.noisy[group].tolist()),
-            n=None if self.counts is None else self.counts[group],
-            joint=self.joint,
+            n=None,
+            joint=True,
             noise=self.noise,
             scale=self.scale,
             guarantee=self.guarantee,
