@@ -561,7 +561,6 @@ _ROWS = (
                     "model": {"family": "beta_bernoulli", "alpha": 1, "beta": 1},
                     "by": ["ward"],
                     "of": ["smoker"],
-                    "public": True,
                 },
                 {
                     "smoker": {"kind": "binary"},

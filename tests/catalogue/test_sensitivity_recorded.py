@@ -69,8 +69,8 @@ def noised(model, counted, relation):
         return np.array(vector) / np.sqrt(made.shares(len(vector))), np.array(vector), made.sensitivity
     if isinstance(model, CountModel):
         return counted.values, counted.values, model.sensitivity(relation)
-    about = () if isinstance(model, dc.Grouped) else (counted.n,)
-    vector = model.vector(counted.values, *about, relation).reshape(-1)
+    about = () if isinstance(model, dc.Grouped) else (counted.n, relation)
+    vector = model.vector(counted.values, *about).reshape(-1)
     return vector, vector, model.sensitivity(relation)
 
 

@@ -36,7 +36,7 @@ def plain(value):
     return tuple(plain(part) for part in value) if isinstance(value, list) else value
 
 
-def page_of(name, ledger):
+def page_of(name, home):
     row, example = ROWS[name], ROWS[name].examples[0]
     columns, prior = renamed(dict(example.columns)), renamed(dict(example.prior))
     rows = [tuple(renamed(value) for value in record) for record in example.rows] * COPIES
@@ -47,14 +47,18 @@ def page_of(name, ledger):
         table, model = table[tuple(columns)], row.load("model")(**prior)
     else:
         model = any_model_of(Job(model=name, prior={k: plain(v) for k, v in prior.items()}), None)
-    ask = {"target": dc.ApproxDP(4, 1e-6), "ledger": ledger, "source": dc.SeededSource(1)}
-    return report(dc.privatise(table, model, **ask))
+    relation = (
+        dc.ADD_REMOVE if name == "record_count" else dc.SUBSTITUTE
+    )  # else it is public, and no question
+    target, whole = (dc.ApproxDP(e, d, relation=relation) for e, d in ((4, 1e-6), (1e6, 0.5)))
+    with dc.Ledger.open(home / f"{relation.value}.db", budget=whole) as ledger:
+        return report(dc.privatise(table, model, target=target, ledger=ledger, source=dc.SeededSource(1)))
 
 
 @pytest.fixture(scope="module")
 def found(measured, tmp_path_factory):
-    with dc.Ledger.open(tmp_path_factory.mktemp("walk") / "wide.db", budget=dc.ApproxDP(1e6, 0.5)) as ledger:
-        return measured({name: page_of(name, ledger) for name in ROWS})
+    home = tmp_path_factory.mktemp("walk")
+    return measured({name: page_of(name, home) for name in ROWS})
 
 
 @pytest.mark.parametrize("width", WIDTHS)

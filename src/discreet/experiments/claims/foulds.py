@@ -17,6 +17,7 @@ from discreet.experiments.thesis.tempered import MODEL, SUCCESSES, TARGET, TRUNC
 from discreet.families.beta_bernoulli import BetaBernoulli
 from discreet.mechanisms.posterior.one_posterior_sample import OnePosteriorSample
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.numerics.search import bisect, ratios
 
 Array = NDArray[np.float64]
 RUNS = 200_000
@@ -180,12 +181,14 @@ def converges(work: Work) -> Finding:
 def fewer(work: Work) -> Finding:
     """Solve for the number of records at which the posterior has the tempered draw's error."""
     n, T = 10_000, 10.0
-    target, low, high = _tempered(work, n, T), 10.0, float(n)
-    for _ in range(40):
-        middle = math.sqrt(low * high)
-        k = middle * P  # the mean data set; sampling of data enters as in _tempered
-        value = P * (1 - P) / middle + (1 + k) * (1 + middle - k) / ((2 + middle) ** 2 * (3 + middle))
-        low, high = (middle, high) if value > target else (low, middle)
+    target = _tempered(work, n, T)
+
+    def as_good(size: float) -> bool:
+        k = size * P  # the mean data set; sampling of data enters as in _tempered
+        value = P * (1 - P) / size + (1 + k) * (1 + size - k) / ((2 + size) ** 2 * (3 + size))
+        return value <= target
+
+    high = bisect(as_good, 10.0, float(n), ratios(1 + 1e-9))
     return Finding.that(
         high < n,
         f"N = 10 000, T = 10: one tempered draw is as good as one from the posterior of {high:.0f} records; N/T is {n / T:.0f}, "

@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.special import erfinv
 
 from discreet.experiments.claims.claim import Finding, Judgement, PublishedClaim, Work
+from discreet.numerics.search import bisect, ratios
 from discreet.privacy.accounting.composition import repeat
 from discreet.privacy.kinds import GaussianDP, PureDP
 
@@ -25,11 +26,7 @@ def classic(epsilon: float, delta: float) -> float:
 
 def analytic(epsilon: float, delta: float) -> float:
     """Return the least σ whose exact profile is at most δ at ε, by bisection in doubles."""
-    low, high = 1e-3, 1e3
-    for _ in range(80):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if GaussianDP(1 / middle).delta(epsilon) <= delta else (middle, high)
-    return high
+    return bisect(lambda s: GaussianDP(1 / s).delta(epsilon) <= delta, 1e-3, 1e3, ratios(1 + 1e-14))
 
 
 def laws(count: int, seed: int) -> list[tuple[Array, Array]]:

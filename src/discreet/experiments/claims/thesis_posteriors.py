@@ -21,6 +21,7 @@ from discreet.mechanisms.posterior.diffused import DiffusedPosterior, largest_we
 from discreet.mechanisms.posterior.direct import DirectPosterior
 from discreet.mechanisms.public_data import fold_public, guarantee_after_breach, public_records_needed
 from discreet.mechanisms.statistics.noisy_statistics import NoisyStatistics
+from discreet.numerics.search import bisect, doubles
 from discreet.privacy.arithmetic.ball import settle
 from discreet.privacy.kinds import GaussianDP, RenyiDP
 from discreet.privacy.worst_pairs.divergences import beta_renyi
@@ -165,9 +166,14 @@ def pairs_do_not_grow(work: Work) -> Finding:
             for P, Q in [(MODEL.update([k + 1], n), MODEL.update([k], n))]
         )
         worst = max(worst, abs(every - DirectPosterior(MODEL, n=n).guarantee.renyi(3.0)))
-    low, high, steps = 0.0, 1.0, 0
-    while (middle := (low + high) / 2) not in {low, high}:
-        low, high, steps = (middle, high, steps + 1) if middle < 0.3 else (low, middle, steps + 1)
+    tried: list[float] = []
+
+    def at_least(x: float) -> bool:
+        tried.append(x)
+        return x >= 0.3
+
+    bisect(at_least, 0.0, 1.0, doubles)
+    steps = len(tried)
     return Finding.that(
         worst < 1e-9 and steps <= 500,
         f"n = 1, 2, 5, 20: two pairs reach the worst of all pairs within {worst:.0e}; after {steps} bisection steps "

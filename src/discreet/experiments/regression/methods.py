@@ -183,7 +183,7 @@ def released_scores(ready: ModelMechanism, split: RowSplit, seeds: range) -> Ite
     if isinstance(ready, OneRegressionSample):
         yield from (drawn(w, split) for w in sampled(ready, split.records, size, public))
         return
-    value = split.records if ready.reads == "records" else split.moments
+    value = split.moments if ready.reads == "moments" else split.records
     for seed in seeds:
         release = ready.release(value, SeededSource(seed))
         yield averaged(cast("Coefficients", posterior(release, reading="predictive")), split)
