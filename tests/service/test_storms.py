@@ -26,7 +26,7 @@ from discreet.privacy.kinds import ApproxDP
 from discreet.release.release import Release
 
 FULL = os.environ.get("DISCREET_SERVICE_FULL") == "1"
-CLIENTS, REQUESTS, KILLS = (32, 10_000, 100) if FULL else (8, 160, 4)
+CLIENTS, REQUESTS, KILLS = (32, 10_000, 100) if FULL else (8, 160, 1)
 SETTINGS = "wait = 0.05\nrate = 1e6\nburst = 1000000\ntimeout = 120\n"
 PRICES = ("0.001", "0.002", "0.0035")
 EACH = Fraction(REQUESTS, 1000)  # of ε: about half of what will be asked of one table

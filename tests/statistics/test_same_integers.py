@@ -213,6 +213,7 @@ KINDS = {
     "5 a user: sums",
     "3 a name: truths",
 }
+ON_SPARK = {"bernoulli", "regression", "counts by region", "5 a user: categories"}  # of them: it is slowest
 
 
 # --- the library ------------
@@ -321,11 +322,11 @@ def test_spark_on_a_million_rows(rows, parquet, answers, small, spark):
 
     connection = ibis.pyspark.connect(spark)
     spark.read.parquet(str(parquet)).createOrReplaceTempView("million")
-    assert not wrong(spark_opener(connection.table("million"), rows), answers, KINDS)
-    few, few_answers, others = small
+    assert not wrong(spark_opener(connection.table("million"), rows), answers, ON_SPARK)
+    few, few_answers, _ = small
     pq.write_table(few, parquet.with_name("few.parquet"))
     spark.read.parquet(str(parquet.with_name("few.parquet"))).createOrReplaceTempView("few")
-    assert not wrong(spark_opener(connection.table("few"), few), few_answers, others)
+    assert not wrong(spark_opener(connection.table("few"), few), few_answers, few_answers.keys() - ON_SPARK)
 
 
 def spark_opener(table, rows):
