@@ -5,9 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import TimeoutError as NotInTime
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[1]
@@ -58,12 +60,12 @@ def test_search_works_from_a_folder(site, browser):
     page.on("request", lambda request: asked.append(request.url))
     page.goto((site / "index.html").as_uri())
     found = page.locator(".md-search-result__item a[href*='models/gamma_poisson']")
-    for _ in range(30):  # what is typed before the index is loaded may go unheard
-        page.fill("input[name=query]", "")
+    for _ in range(6):  # what is typed before the page listens may go unheard
         page.fill("input[name=query]", "GammaPoisson")
-        page.wait_for_timeout(1000)
-        if found.count():
+        with suppress(NotInTime):
+            found.first.wait_for(state="attached", timeout=15_000)
             break
+        page.reload()
     assert found.count()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
     page.close()
