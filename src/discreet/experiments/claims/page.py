@@ -67,10 +67,17 @@ def _claim(
         "article",
         element("h3", f"{claim.name}: {verdict}", id=claim.name, class_=_class(claim, finding)),
         element("p", claim.says),
-        element("p", finding.found),
+        element("p", sentence(finding.found)),
         element("p", f"{_places(claim)}{erratum}", class_="quiet"),
         joined(drawn),
     )
+
+
+def sentence(words: str) -> str:
+    """Begin with a capital where a word begins, not a symbol, and end with a full stop."""
+    word = words.split(" ", 1)[0]
+    start = words[0].upper() if word.isascii() and word.isalpha() and len(word) > 1 else words[0]
+    return f"{start}{words[1:].rstrip('.')}."
 
 
 def _class(claim: PublishedClaim, finding: Finding) -> str | None:
@@ -106,7 +113,7 @@ def markdown_page(judged: Judged) -> str:
     ]
     for title, own in _by_document(judged):
         rows = [
-            f"| {claim.name} | {_cell(_places(claim))} | {_cell(claim.says)} | {_cell(found.found)} "
+            f"| {claim.name} | {_cell(_places(claim))} | {_cell(claim.says)} | {_cell(sentence(found.found))} "
             f"| {found.verdict.value}{_errata(claim)} |"
             for claim, found in own
         ]
