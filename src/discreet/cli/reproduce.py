@@ -51,6 +51,7 @@ def reproduce(
       discreet reproduce all --quick
     """
     from discreet.experiments.claims.claim import Work  # noqa: PLC0415 - judges are loaded when asked
+    from discreet.experiments.claims.page import changed, html_page  # noqa: PLC0415
     from discreet.experiments.claims.registry import about, claims  # noqa: PLC0415
 
     if names == [LIST]:
@@ -69,16 +70,11 @@ def reproduce(
         if not json:
             say(f"{name}: {', '.join(paths)}")
     found = [(claim, claim.judge(work)) for claim in steps(to_judge, "judging")]
-    from discreet.experiments.claims.page import changed, html_page  # noqa: PLC0415
-
     verdicts = [(c.name, c.says, f.found, f.verdict.value, changed(c, f)) for c, f in found]
     if json:
         written = {name: [str(path) for path in paths] for name, paths in work.drawn.items()}
-        dump(
-            {**written, "claims": [dict(zip(FIELDS, one, strict=True)) for one in verdicts]}
-            if found
-            else written
-        )
+        told = {"claims": [dict(zip(FIELDS, one, strict=True)) for one in verdicts]} if found else {}
+        dump({**written, **told})
     elif found:
         table(("claim", "what it says", "what we computed", "verdict"), [one[:4] for one in verdicts])
     if ALL in names:

@@ -6,12 +6,11 @@ import math
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
+from discreet.experiments.claims.thesis_mixing import true_delta
 from discreet.privacy.amplification.mixing import (
     Dobrushin,
     DobrushinAt,
@@ -128,22 +127,6 @@ def test_mixing_is_local_privacy(kernel, epsilon):
     assert local_epsilon(kernel) == pytest.approx(
         math.log(max(ratios)) if max(ratios) < math.inf else math.inf, abs=1e-12
     )
-
-
-def true_delta(kernel, epsilon, delta, out):
-    """max over all (ε, δ)-DP pairs of laws of D_{e^out} after the kernel: one program for each event."""
-    matrix, best = np.array([[float(x) for x in row] for row in kernel.rows]), 0.0
-    k, events = len(matrix), [np.array(e, dtype=float) for e in itertools.product((0, 1), repeat=len(matrix))]
-    rows = [np.concatenate([e, -math.exp(epsilon) * e]) for e in events]
-    rows += [np.concatenate([-math.exp(epsilon) * e, e]) for e in events]
-    equal = np.zeros((2, 2 * k))
-    equal[0, :k] = equal[1, k:] = 1
-    for event in itertools.product((0, 1), repeat=matrix.shape[1]):
-        hit = matrix @ np.array(event, dtype=float)
-        cost = -np.concatenate([hit, -math.exp(out) * hit])
-        solved = linprog(cost, A_ub=np.array(rows), b_ub=np.full(len(rows), delta), A_eq=equal, b_eq=[1, 1])
-        best = max(best, -solved.fun)
-    return best
 
 
 @settings(max_examples=12, deadline=None, derandomize=True)

@@ -25,7 +25,7 @@ SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 15, 20)
 P = 0.3
 
 
-def _posterior_mean(work: Work, n: int, scale: float, seed: int) -> tuple[Array, Array]:
+def _noisy_posterior(work: Work, n: int, scale: float, seed: int) -> tuple[Array, Array]:
     """Draw data and Laplace noise on both counts, clip at 0; return the two parameters of the naive posterior."""
     generator = np.random.default_rng(work.seed + seed)
     k = generator.binomial(n, P, RUNS).astype(np.float64)
@@ -53,7 +53,7 @@ def _tempered(work: Work, n: int, T: float) -> float:
 def table_1(work: Work) -> Finding:
     """Compute the efficiencies of Table 1: of the noisy mean, and of one tempered draw."""
     n, T = 10**6, 5.0
-    a, b = _posterior_mean(work, n, 2.0, 1)
+    a, b = _noisy_posterior(work, n, 2.0, 1)
     mean = _share(float(((a / (a + b) - P) ** 2).mean()), n)
     draw = _share(_tempered(work, n, T), n)
     return Finding.that(
@@ -167,7 +167,7 @@ def converges(work: Work) -> Finding:
     """Compare errors of a draw behind noise with those of the posterior at the same N, ε = 0.1."""
     ratios = {}
     for n in (100, 10_000, 10**6):
-        a, b = _posterior_mean(work, n, 20.0, 2)
+        a, b = _noisy_posterior(work, n, 20.0, 2)
         k: Array = np.random.default_rng(work.seed + 3).binomial(n, P, RUNS).astype(np.float64)
         ratios[n] = math.sqrt(_draws(a, b) / _draws(1.0 + k, 1.0 + n - k))
     values = list(ratios.values())
@@ -200,7 +200,7 @@ def divergence_vanishes(work: Work) -> Finding:
     """Average KL(perturbed, true) for growing N, at ε = 1; and at p = 0, where it does not apply."""
     values = {}
     for n in (100, 1000, 10_000, 100_000):
-        a, b = _posterior_mean(work, n, 2.0, 4)
+        a, b = _noisy_posterior(work, n, 2.0, 4)
         k = np.random.default_rng(work.seed + 4).binomial(n, P, RUNS).astype(float)  # the same data
         c, d = 1 + k, 1 + n - k
         kl = (
@@ -222,7 +222,7 @@ def divergence_vanishes(work: Work) -> Finding:
 
 def laplace_draw(work: Work) -> Finding:
     """Follow N·Var of a draw behind noise, in units of the least variance."""
-    found = {n: _share(_draws(*_posterior_mean(work, n, 2.0, 6)), n) for n in (100, 10_000, 10**6)}
+    found = {n: _share(_draws(*_noisy_posterior(work, n, 2.0, 6)), n) for n in (100, 10_000, 10**6)}
     return Finding.that(
         abs(found[10**6] - 2) < 0.02,
         "ε = 1: "
@@ -246,7 +246,7 @@ def tempered_draw(work: Work) -> Finding:
 def posterior_mean(work: Work) -> Finding:
     """Follow the efficiency of the mean behind noise, and of the mean of q tempered draws."""
     n = 10**6
-    a, b = _posterior_mean(work, n, 2.0, 7)
+    a, b = _noisy_posterior(work, n, 2.0, 7)
     mean = _share(float(((a / (a + b) - P) ** 2).mean()), n)
     q, T = 10, 50.0  # ten draws at a tenth of the budget each: ten times the temperature of one
     averaged = 1 + T / q

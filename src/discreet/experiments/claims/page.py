@@ -138,10 +138,11 @@ def main() -> None:
     import tempfile  # noqa: PLC0415 - only when run as a program
 
     from discreet.experiments.claims.claim import Work  # noqa: PLC0415
-    from discreet.experiments.claims.registry import claims, judged  # noqa: PLC0415
+    from discreet.experiments.claims.registry import claims  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
-        found = list(judged(claims().values(), Work(Path(folder))))
+        work = Work(Path(folder))
+        found = [(claim, claim.judge(work)) for claim in claims().values()]
     Path("docs/claims.md").write_text(markdown_page(found), encoding="utf-8")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 
 from discreet.catalogue import resolve
-from discreet.experiments.claims.claim import Finding, PublishedClaim, Work
+from discreet.experiments.claims.claim import PublishedClaim
 
 DOCUMENTS = {
     "G20": "Geumlek, Sampling from distributions under differential privacy notions, thesis, 2020",
@@ -44,9 +44,3 @@ def about(names: Iterable[str]) -> list[PublishedClaim]:
     """Return the claims that these names stand for, each once: of a claim, a document or a figure."""
     wanted = set(names)
     return [one for one in claims().values() if wanted & {one.name, one.document, *one.figures}]
-
-
-def judged(chosen: Iterable[PublishedClaim], work: Work) -> Iterator[tuple[PublishedClaim, Finding]]:
-    """Judge one after the other."""
-    for claim in chosen:
-        yield claim, claim.judge(work)

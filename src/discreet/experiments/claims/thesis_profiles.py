@@ -160,7 +160,7 @@ def never_worse(work: Work) -> Finding:
             best = SmoothCategorical.solve(graph, epsilon, objective=EXPECTED_CORRUPTION)
             judged["expected corruption"].append(float(best.corruption().mean()) <= 1 - kept + 1e-7)
             law = np.array([list(map(float, row)) for row in graph.profiles])
-            flat = law * (kept - (1 - kept) / 3) + (1 - kept) / 3
+            flat = kary_outputs(epsilon, law)
             ours, theirs = costs(law.tolist(), np.array(own.outputs, dtype=float)), costs(law.tolist(), flat)
             judged["another"].append(bool((ours <= theirs + 1e-9).all()))
 
@@ -201,7 +201,7 @@ def table(work: Work) -> Finding:
     spread = max(float(np.ptp(costs(RECONSTRUCTED, kary_outputs(e)))) for e in (0.05, 0.2, 1.0, 3.0))
     generator = np.random.default_rng(work.seed)
     others = [
-        float(np.ptp(costs(law, law * (kary_kept(1.0) - kary_other(1.0)) + kary_other(1.0))))
+        float(np.ptp(costs(law, kary_outputs(1.0, law))))
         for law in (generator.dirichlet(np.ones(4), 3) for _ in range(200))
     ]
     return Finding(
@@ -209,14 +209,6 @@ def table(work: Work) -> Finding:
         f"the table has no entries in the text at hand; with (.2, .3, .4, .1), (.3, .3, .3, .1), (.4, .4, .1, .1) the four costs "
         f"of the baseline agree within {spread:.0e}, as the caption says; 200 random tables came no closer than {min(others):.3f}",
     )
-
-
-def kary_kept(epsilon: float) -> float:
-    return math.exp(epsilon) / (math.exp(epsilon) + 3)
-
-
-def kary_other(epsilon: float) -> float:
-    return 1 / (math.exp(epsilon) + 3)
 
 
 def by_epsilon(rows: list[Row], key: str) -> dict[float, list[float]]:

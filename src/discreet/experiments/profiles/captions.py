@@ -56,12 +56,12 @@ def costs(profiles: Sequence[Sequence[float]] | Array, outputs: Array) -> Array:
     return found
 
 
-def kary_outputs(epsilon: float) -> Array:
+def kary_outputs(epsilon: float, profiles: Sequence[Sequence[float]] | Array = RECONSTRUCTED) -> Array:
     """Return what k-ary randomised response makes of each profile."""
-    d = len(CATEGORIES)
-    kept, other = math.exp(epsilon) / (math.exp(epsilon) + d - 1), 1 / (math.exp(epsilon) + d - 1)
-    law = np.asarray(RECONSTRUCTED)
-    return law * (kept - other) + other
+    law: Array = np.asarray(profiles, dtype=np.float64)
+    other = 1 / (math.exp(epsilon) + law.shape[1] - 1)
+    released: Array = law * (math.exp(epsilon) - 1) * other + other
+    return released
 
 
 def smooth_outputs(epsilon: float) -> Array:

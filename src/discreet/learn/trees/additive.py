@@ -13,12 +13,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.families.family import Integers
+from discreet.learn.classes import codes_of, declared_classes
 from discreet.learn.declared import names_of, refuse_texts
 from discreet.learn.estimates import Estimates
 from discreet.learn.noisy import NoisyLearner
 from discreet.learn.trees.boosting import BoostedShapes, LogisticResiduals, ResidualLoss, SquaredResiduals
 from discreet.learn.trees.columns import Codes, Columns
-from discreet.learn.trees.labels import coded, declared, softmax
+from discreet.learn.trees.labels import softmax
 from discreet.learn.trees.pictures import picture, shape_names
 from discreet.learn.trees.residuals import Histograms, Residuals
 from discreet.mechanisms.learners.noisy_blocks import Block, NoisyBlocks
@@ -158,20 +159,20 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc] 
     classes: Sequence[Any] | None = None
 
     def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
-        labels = declared(self.classes)
+        labels = declared_classes(self.classes)
         self._boosted(x, y, target, source, classes=labels.tolist())
         self.classes_ = labels
 
     def _outputs(self) -> tuple[str, ...]:
-        labels = declared(self.classes).tolist()
+        labels = declared_classes(self.classes).tolist()
         return ("",) if len(labels) == 2 else tuple(str(label) for label in labels)
 
     def _totals(self, relation: Relation) -> tuple[Block, ResidualLoss]:
-        return class_totals(len(declared(self.classes)), relation), LogisticResiduals()
+        return class_totals(len(declared_classes(self.classes)), relation), LogisticResiduals()
 
     def _answers(self, y: NDArray[Any]) -> tuple[Integers, NDArray[np.bool_], Residuals]:
-        labels = declared(self.classes)
-        places = coded(y, labels)
+        labels = declared_classes(self.classes)
+        places = codes_of(y, labels)
         known, each = places >= 0, np.eye(len(labels))[places[places >= 0]]
         totals = each.sum(axis=0).astype(np.int64)
         if len(labels) == 2:

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from discreet.learn.classes import codes_of, declared_classes
 from discreet.learn.declared import names_of
 from discreet.learn.estimates import Estimates
 from discreet.learn.noisy import NoisyLearner
 from discreet.learn.trees.columns import Codes, Columns
-from discreet.learn.trees.labels import coded, declared, share_estimates, softmax
+from discreet.learn.trees.labels import share_estimates, softmax
 from discreet.learn.trees.partitions import Partitions, drawn
 from discreet.learn.trees.shares import leaf_shares
 from discreet.mechanisms.learners.noisy_blocks import NoisyBlocks
@@ -77,7 +78,7 @@ class RandomForestClassifier(ClassifierMixin, NoisyLearner):  # type: ignore[mis
     partition_seed: int = 0
 
     def _fit(self, x: Floats, y: NDArray[Any], target: Guarantee, source: Source) -> None:
-        classes, columns = declared(self.classes), self._described()
+        classes, columns = declared_classes(self.classes), self._described()
         trees = self._usual(len(x), len(classes), target) if self.trees is None else self.trees
         positive(self.strength, "strength")
         if whole(self.depth, "depth") > 16:
@@ -88,7 +89,7 @@ class RandomForestClassifier(ClassifierMixin, NoisyLearner):  # type: ignore[mis
 
         def ask(block: int, released: tuple[Floats, ...]) -> NDArray[np.int64]:
             del released
-            labels = coded(y, classes)
+            labels = codes_of(y, classes)
             if block == 0:
                 return np.bincount(labels[labels >= 0], minlength=len(classes)).astype(np.int64)
             return counted(parts, columns(x), labels, len(classes))
